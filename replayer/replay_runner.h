@@ -1,0 +1,44 @@
+// The whole of `reenact replay`: starts the server, starts the program under the guard, starts the
+// run again, waits, and reports.
+
+#ifndef REENACT_REPLAYER_REPLAY_RUNNER_H_
+#define REENACT_REPLAYER_REPLAY_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "replayer/guarded_process.h"
+#include "replayer/replay_session.h"
+
+namespace reenact::replayer {
+
+struct RunnerOptions {
+  std::vector<std::string> argv;  // The program, as it runs in production.
+  std::string drive_url;          // Loopback URL to which the recorded input is sent; empty: OnReplay
+                                  // handlers, or the program starts the run by itself.
+  ReplayOptions replay;
+  int64_t timeout_ms = 120'000;   // For the whole replay.
+  bool require_guard = false;
+};
+
+enum class Verdict : uint8_t { kReproduced, kDiverged, kInconclusive };
+
+struct RunnerResult {
+  Verdict verdict = Verdict::kInconclusive;
+  ReplayReport report;
+  GuardReport network;
+  std::string note;  // Why it is inconclusive: "the program ended before it began the run", "timeout".
+  int exit_status = 0;  // Of the program, as waitpid gives it.
+  int64_t elapsed_ns = 0;
+};
+
+// Errors: as GuardedProcess::Start; InvalidArgument for a drive URL that is not loopback.
+absl::StatusOr<RunnerResult> RunReplay(schema::RecordedRun tape, const RunnerOptions& options);
+
+}  // namespace reenact::replayer
+
+#endif  // REENACT_REPLAYER_REPLAY_RUNNER_H_

@@ -1,0 +1,93 @@
+// One replay of one run: the tape, what has been taken from it, and what went differently. All
+// mouths (socket server, GoogleTest fixture) speak to this; it does no I/O and reads no clock.
+//
+// Addresses: within (scope, boundary, name) a call is matched by request key, then by occurrence
+// among equal keys, in order of beginning. Equal requests that overlapped when recorded are one
+// bag: served in start order, reported as interchangeable. Clock, random and env go by
+// (scope, boundary, name) and position.
+//
+// Threads: all functions may be called from any thread.
+
+#ifndef REENACT_REPLAYER_REPLAY_SESSION_H_
+#define REENACT_REPLAYER_REPLAY_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "replayer/divergence.h"
+#include "schema/record.h"
+#include "schema/replay_protocol.h"
+
+namespace reenact::replayer {
+
+// What the person replaying changed on purpose. Each lowers what the level can claim, and is named.
+struct Override {
+  enum class Target : uint8_t { kClock, kTool, kRetrieval, kComponent } target = Target::kClock;
+  std::string name;   // Tool, retrieval or component; clock: "" for every reading, or one name.
+  std::string value;  // RFC 3339 time (clock), or the answer's bytes.
+};
+// "clock=2026-03-01T12:00:00Z", "tool:lookup_order={...}", "retrieval:kb=@file" is read by the caller.
+// Errors: InvalidArgument, naming the text and the forms there are.
+absl::StatusOr<Override> ParseOverride(const std::string& text);
+
+struct ReplayOptions {
+  std::vector<Override> overrides;
+};
+
+// R0 .. R2 of the architecture: what this replay can claim.
+enum class FidelityLevel : uint8_t { kR0 = 0, kR1 = 1, kR2 = 2 };
+
+struct ReplayReport {
+  schema::Ulid run;
+  bool bound = false;  // The incident's run began.
+  FidelityLevel level = FidelityLevel::kR0;
+  std::vector<std::string> relaxed_by;  // Why the level is not higher, or what was changed on purpose.
+  std::vector<Divergence> divergences;  // In order of occurrence; omitted records last.
+  int64_t calls_on_tape = 0;
+  int64_t calls_served = 0;
+  int64_t readings_on_tape = 0;
+  int64_t readings_served = 0;
+  int64_t interchangeable = 0;   // Calls served from a bag of overlapping equal requests.
+  int64_t refused_runs = 0;
+  int64_t attempts_on_tape = 0;  // Of model calls, retries included.
+  std::string output;            // What the re-executed run answered.
+  bool output_equal = true;
+  // SHA-256 over what was consumed, in order of address: equal for equal replays whatever the schedule
+  // or the date.
+  std::string fingerprint;
+  schema::RecordedRun derived;   // The run as re-executed, with the original as parent.
+};
+
+class ReplaySession {
+ public:
+  ReplaySession(schema::RecordedRun tape, ReplayOptions options);
+  ~ReplaySession();
+
+  // The entry and input that a driver should start again.
+  const schema::Run& recorded_run() const;
+
+  // Answers one message of the SDK (any request but AwaitDrive). Never fails: what is not on the
+  // tape is a Diverged.
+  schema::Message Answer(const schema::Message& request);
+
+  // Facts from outside: refused network attempts, a missing guard, a crash of the program.
+  void NoteDivergence(Divergence divergence);
+  void NoteRelaxed(std::string reason, FidelityLevel at_most);
+
+  // True when the run has ended (FinishRun was answered).
+  bool finished() const;
+  // Ends the session: unused records become divergences. Call once. `now` stamps the derived run.
+  ReplayReport Finish(schema::Moment now);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace reenact::replayer
+
+#endif  // REENACT_REPLAYER_REPLAY_SESSION_H_

@@ -1,0 +1,99 @@
+// What a recorded model call says, whatever dialect it was spoken in: the one view that lists,
+// timelines, diffs and statistics read. Derived from raw bytes; never stored as the record.
+
+#ifndef REENACT_SCHEMA_MODEL_VIEW_H_
+#define REENACT_SCHEMA_MODEL_VIEW_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/logprob.h"
+#include "schema/record.h"
+
+namespace reenact::schema {
+
+enum class ModelDialect : uint8_t { kUnknown, kOpenAiChat };
+
+ModelDialect DialectOf(std::string_view provider, std::string_view endpoint,
+                       std::string_view request);
+
+struct ToolCall {
+  std::optional<int64_t> index;
+  std::string id;         // Empty where none was sent.
+  std::string type;       // "function", "custom".
+  std::string name;
+  std::string arguments;  // Verbatim; may be no JSON.
+};
+
+struct Choice {
+  int64_t index = 0;
+  std::optional<std::string> content;  // Absent (null) is not empty.
+  std::string reasoning;               // All spellings, joined.
+  std::string refusal;
+  std::vector<ToolCall> tool_calls;
+  std::string finish_reason;  // Empty where none was sent.
+  LogprobSeries logprobs;          // Of the content.
+  LogprobSeries refusal_logprobs;
+};
+
+// How a provider said who answered.
+enum class Presence : uint8_t { kAbsent, kNull, kEmpty, kValue };
+
+struct Usage {
+  std::optional<int64_t> prompt_tokens;
+  std::optional<int64_t> completion_tokens;
+  std::optional<int64_t> total_tokens;
+  std::optional<int64_t> cached_tokens;
+  std::optional<int64_t> reasoning_tokens;
+};
+
+struct RequestMessage {
+  std::string role;
+  std::string text;  // Text parts joined; other parts as "[image_url]".
+  std::string tool_call_id;
+  std::vector<ToolCall> tool_calls;
+};
+
+struct ModelView {
+  ModelDialect dialect = ModelDialect::kUnknown;
+
+  // Request.
+  std::string asked_model;
+  bool stream = false;
+  bool logprobs_asked = false;
+  std::vector<RequestMessage> messages;
+
+  // Answer (of the last attempt).
+  std::string served_model;  // Empty: the answer named none. Never copied from asked_model.
+  std::string response_id;
+  Presence fingerprint_presence = Presence::kAbsent;
+  std::string system_fingerprint;
+  std::string service_tier;
+  int32_t http_status = 0;
+  std::vector<Choice> choices;  // By index.
+  Usage usage;
+  std::string error_kind;     // "overloaded_error", "rate_limit_exceeded", "http_500"; empty: none.
+  std::string error_message;
+  bool end_marker = false;    // [DONE] was seen (streams) or the document was whole.
+  std::optional<int64_t> first_byte_ns;  // From the beginning of the call.
+
+  // The end state as it must be reported: the recorder's, corrected by what the bytes say. An error
+  // inside a 200 is kProviderError; a stream that stops without finish reason or end mark is
+  // kTruncated; a finish reason without end mark is complete.
+  EndState end_state = EndState::kIncomplete;
+  std::string end_detail;
+
+  // Everything that a careful reader should know: SSE and JSON anomalies, "index_collision",
+  // "ambiguous_tool_delta", "incomplete_utf8", "no_terminal_event", "logprobs_absent:token=3", ...
+  std::vector<std::string> anomalies;
+};
+
+// Never fails: what cannot be read is an anomaly, and fields stay empty.
+ModelView ViewModelCall(const Event& event);
+
+}  // namespace reenact::schema
+
+#endif  // REENACT_SCHEMA_MODEL_VIEW_H_

@@ -1,0 +1,86 @@
+// The byte encoding shared by ring records, chunk lists and the replay protocol: LEB128 varints,
+// and strings as a length followed by bytes. Reading never runs past the end: a Reader that failed
+// once stays failed and yields zeros, so callers check ok() once, at the end.
+
+#ifndef REENACT_SCHEMA_VARINT_H_
+#define REENACT_SCHEMA_VARINT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace reenact::schema {
+
+inline constexpr size_t kMaxVarintSize = 10;
+
+inline void PutVarint(std::string* out, uint64_t value) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+// Zigzag: small magnitudes of either sign stay short.
+inline void PutSigned(std::string* out, int64_t value) {
+  PutVarint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+}
+
+inline void PutString(std::string* out, std::string_view value) {
+  PutVarint(out, value.size());
+  out->append(value);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) noexcept : rest_(bytes) {}
+
+  uint64_t Varint() noexcept {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      if (shift == 63 && byte > 1) break;
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    Fail();
+    return 0;
+  }
+
+  int64_t Signed() noexcept {
+    const uint64_t raw = Varint();
+    return static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
+  }
+
+  std::string_view Bytes(uint64_t size) noexcept {
+    if (size > rest_.size()) {
+      Fail();
+      return {};
+    }
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view String() noexcept { return Bytes(Varint()); }
+
+  std::string_view Rest() noexcept { return Bytes(rest_.size()); }
+
+  bool AtEnd() const noexcept { return rest_.empty(); }
+
+  bool ok() const noexcept { return ok_; }
+
+ private:
+  void Fail() noexcept {
+    ok_ = false;
+    rest_ = {};
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace reenact::schema
+
+#endif  // REENACT_SCHEMA_VARINT_H_
