@@ -1,0 +1,4 @@
+int leaked_name(void);
+int leaked_name(void) {
+  return 1;
+}
