@@ -107,7 +107,7 @@ using Message =
     std::variant<Hello, BeginRun, BeginCall, EndCall, ReadValue, AddComponent, FinishRun,
                  AwaitDrive, HandlerDone, Welcome, RunBound, OnTape, Value, Diverged, Drive, Done>;
 
-// A whole frame, length included.
+// A whole frame, length included. Empty when it would be longer than kMaxReplayFrame.
 std::string EncodeMessage(const Message& message);
 // `frame` without its 4 length bytes. Nothing when it is malformed.
 std::optional<Message> DecodeMessage(std::string_view frame);

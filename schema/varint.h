@@ -41,6 +41,7 @@ class Reader {
       const auto byte = static_cast<uint8_t>(rest_.front());
       rest_.remove_prefix(1);
       if (shift == 63 && byte > 1) break;
+      if (byte == 0 && shift > 0) break;  // A longer way to write a number is nobody's encoding.
       value |= static_cast<uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
