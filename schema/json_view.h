@@ -22,18 +22,26 @@ enum class JsonType : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject 
 class JsonDocument;
 
 // A value inside a JsonDocument, which must outlive it. A default-made one, and every look-up that
-// finds nothing, is "absent": type() is kNull, is_present() is false, and look-ups in it are absent.
+// finds nothing, is "absent": type() is kNull, is_present() is false, and look-ups in it are
+// absent.
 class JsonValue {
  public:
   JsonValue() = default;
 
   bool is_present() const { return document_ != nullptr; }
+
   bool is_null() const { return is_present() && type() == JsonType::kNull; }
+
   bool is_string() const { return is_present() && type() == JsonType::kString; }
+
   bool is_number() const { return is_present() && type() == JsonType::kNumber; }
+
   bool is_bool() const { return is_present() && type() == JsonType::kBool; }
+
   bool is_array() const { return is_present() && type() == JsonType::kArray; }
+
   bool is_object() const { return is_present() && type() == JsonType::kObject; }
+
   JsonType type() const;
 
   // The bytes of the document that this value was written as, without surrounding space.
@@ -57,14 +65,21 @@ class JsonValue {
 
   // Arrays: elements. Objects: members. 0 for other types.
   size_t size() const;
-  JsonValue operator[](size_t index) const;  // Element, or value of a member, in written order.
+  // Element, or value of a member, in written order. Constant time.
+  JsonValue operator[](size_t index) const;
   // The value of the last member with this key (what every JSON client does with duplicates).
+  // Cost: linear in the members.
   JsonValue operator[](std::string_view key) const;
   std::string KeyAt(size_t index) const;  // Objects only; escapes resolved.
+  // The key as written, quotes included; its bytes are those of the document.
+  std::string_view RawKeyAt(size_t index) const;
 
  private:
   friend class JsonDocument;
+
   JsonValue(const JsonDocument* document, uint32_t node) : document_(document), node_(node) {}
+
+  uint32_t KeyNodeAt(size_t index) const;
   const JsonDocument* document_ = nullptr;
   uint32_t node_ = 0;
 };
@@ -80,21 +95,25 @@ class JsonDocument {
   JsonValue root() const { return JsonValue(this, 0); }
 
   // What strict JSON would have refused or changed: "bom", "lone_surrogate", "nan", "infinity",
-  // "number_overflow", "duplicate_key", "invalid_utf8", "control_character". Each once.
+  // "number_overflow", "duplicate_key", "invalid_utf8", "control_character". Each once, in the
+  // order met.
   const std::vector<std::string>& anomalies() const { return anomalies_; }
 
  private:
   friend class JsonValue;
   friend class JsonParser;
+
   struct Node {
-    uint32_t begin = 0;        // Offset of the first byte.
-    uint32_t end = 0;          // Offset past the last byte.
-    uint32_t next = 0;         // Node after this value and all within it.
-    uint32_t size = 0;         // Elements or members.
+    uint32_t begin = 0;     // Offset of the first byte.
+    uint32_t end = 0;       // Offset past the last byte.
+    uint32_t children = 0;  // Containers: where their list starts in children_.
+    uint32_t size = 0;      // Elements or members.
     JsonType type = JsonType::kNull;
   };
+
   std::string_view text_;
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_;         // In document order; the value of a member follows its key.
+  std::vector<uint32_t> children_;  // Of each container in turn: its elements, or its keys.
   std::vector<std::string> anomalies_;
 };
 
