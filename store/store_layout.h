@@ -10,7 +10,9 @@
 #define REENACT_STORE_STORE_LAYOUT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/ulid.h"
@@ -19,11 +21,17 @@ namespace reenact::store {
 
 struct StoreLayout {
   std::string root;
+
   std::string segments() const { return root + "/segments"; }
+
   std::string manifest() const { return segments() + "/manifest.jsonl"; }
+
   std::string segment(const schema::Ulid& id) const;
+
   std::string catalog() const { return root + "/catalog.db"; }
+
   std::string incidents() const { return root + "/incidents.db"; }
+
   std::string key_file() const { return root + "/store.key"; }
 };
 
@@ -46,8 +54,12 @@ struct ProcessIdentity {
   std::string boot_id;
   bool operator==(const ProcessIdentity&) const = default;
 };
+
 ProcessIdentity ThisProcess();
 bool IsAlive(const ProcessIdentity& process);
+// The value of kMetaOwner (tables.h): "pid start boot_id".
+std::string EncodeOwner(const ProcessIdentity& process);
+std::optional<ProcessIdentity> DecodeOwner(std::string_view text);
 
 // File names (not paths) of all segments, oldest first.
 std::vector<std::string> ListSegments(const StoreLayout& layout);
