@@ -26,6 +26,11 @@ function(reenact_test)
   target_compile_features(${arg_NAME} PRIVATE cxx_std_20)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
+  # Unit and fault tests run a second time under the sanitizers: tools/check builds this list there.
+  if("unit" IN_LIST arg_LABELS OR "fault" IN_LIST arg_LABELS)
+    list(APPEND arg_LABELS sanitized)
+    set_property(GLOBAL APPEND PROPERTY REENACT_SANITIZED_TESTS ${arg_NAME})
+  endif()
   set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 

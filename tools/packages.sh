@@ -1,0 +1,54 @@
+# The Debian packages that Reenact is built and checked with (12 "bookworm" and 13 "trixie").
+# Sourced by tools/quickstart and tools/check; installs only what is missing.
+
+BUILD_PACKAGES="g++ cmake ninja-build ccache pkg-config libabsl-dev nlohmann-json3-dev
+  libcurl4-openssl-dev libzstd-dev zlib1g-dev libsqlite3-dev libcli11-dev libseccomp-dev
+  libcpp-httplib-dev"
+DEMO_PACKAGES="curl ca-certificates"
+CHECK_PACKAGES="libgtest-dev libgmock-dev git python3 sqlite3 npm nodejs"
+
+say() { printf '%s\n' "$*"; }
+step() { printf '\n== %s\n' "$*"; }
+fail() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
+
+missing_packages() {
+  for package in "$@"; do
+    case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
+      "install ok installed") ;;
+      *) printf '%s ' "$package" ;;
+    esac
+  done
+}
+
+# install_packages PACKAGE...: says what is missing, then installs it.
+install_packages() {
+  command -v apt-get >/dev/null || fail "this script needs Debian's apt-get; see README.md for the list of packages"
+  missing=$(missing_packages "$@")
+  if [ -z "$missing" ]; then
+    say "All packages are here."
+    return 0
+  fi
+  say "These Debian packages will be installed: $missing"
+  as_root=""
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || fail "installing packages needs root: run as root, or install sudo"
+    as_root=sudo
+  fi
+  # shellcheck disable=SC2086 -- a list of words
+  if ! $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >"$LOG" 2>&1; then
+    $as_root apt-get update -q >>"$LOG" 2>&1 || fail "apt-get update failed; the log is $LOG"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >>"$LOG" 2>&1 ||
+      fail "apt-get install failed; the log is $LOG"
+  fi
+  say "Installed."
+}
+
+# build PRESET [TARGET...]: configures and builds, with ninja's own progress line.
+build() {
+  preset=$1
+  shift
+  cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"$LOG" 2>&1 ||
+    { tail -n 30 "$LOG"; fail "cmake --preset $preset failed; the log is $LOG"; }
+  NINJA_STATUS='[%f/%t %es] ' cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"} ||
+    fail "the build of preset $preset failed"
+}
