@@ -17,19 +17,22 @@ namespace reenact::schema {
 
 // Members sorted by the bytes of their keys, no white space, shortest escapes, exact decimals.
 // Bits: a pure function of the value; the same on every machine. Lone surrogates are written as
-// \udXXX escapes, so the result is ASCII-safe where the input was not UTF-8.
+// \udXXX escapes; other bytes that are not UTF-8 are kept. Empty for an absent value.
 std::string CanonicalJson(JsonValue value);
-// Exact decimal form of a JSON number as written: "1.50e1" -> "15", "-0.0" -> "0".
+// Exact decimal form of a JSON number as written: "1.50e1" -> "15", "-0.0" -> "0". Digits and an
+// exponent where more than 40 zeros would have to be added: "1e999" -> "1e999".
 std::string CanonicalNumber(std::string_view written);
 
 // One place where two JSON values differ.
 struct JsonDifference {
-  std::string path;      // "messages[3].content"
-  std::string expected;  // Raw text there, "" where absent. Shortened with an ellipsis past 200 bytes,
-  std::string actual;    // on a code point, around the first difference.
+  std::string path;  // "messages[3].content"
+  std::string
+      expected;  // Raw text there, "" where absent. Shortened with an ellipsis past 200 bytes,
+  std::string actual;  // on a code point, around the first difference.
   bool expected_present = true;
   bool actual_present = true;
-  size_t first_difference = 0;  // Byte offset into the decoded strings, where both are strings.
+  // Byte offset into the decoded strings, where both are strings; else into the raw texts.
+  size_t first_difference = 0;
 };
 
 // In document order of `expected`, then members only in `actual`. At most `limit`.

@@ -13,7 +13,8 @@
 namespace reenact::schema {
 
 enum class KeyBasis : uint8_t {
-  kCanonicalJson = 1,  // The body is JSON: its canonical form without volatile members was hashed.
+  kCanonicalJson = 1,  // The body is JSON and more than a number: its canonical form without
+                       // volatile members was hashed.
   kRawBytes = 2,       // It is not: its bytes were hashed.
 };
 

@@ -2,28 +2,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
-namespace reenact::schema {
+#include "schema/internal/json_text.h"
+
+namespace reenact::schema::internal {
 namespace {
-
-struct LeadByte {
-  size_t size = 0;            // Of the whole character; 0 where no character starts so.
-  unsigned char low = 0x80;   // Range of the second byte, which excludes overlong forms,
-  unsigned char high = 0xbf;  // surrogates and values past U+10FFFF.
-};
-
-LeadByte Classify(unsigned char lead) {
-  if (lead < 0x80) return {.size = 1};
-  if (lead < 0xc2) return {};
-  if (lead < 0xe0) return {.size = 2};
-  if (lead == 0xe0) return {.size = 3, .low = 0xa0};
-  if (lead == 0xed) return {.size = 3, .high = 0x9f};
-  if (lead < 0xf0) return {.size = 3};
-  if (lead == 0xf0) return {.size = 4, .low = 0x90};
-  if (lead < 0xf4) return {.size = 4};
-  if (lead == 0xf4) return {.size = 4, .high = 0x8f};
-  return {};
-}
 
 size_t SkipAscii(std::string_view bytes, size_t at) {
   while (at + sizeof(uint64_t) <= bytes.size()) {
@@ -36,27 +20,33 @@ size_t SkipAscii(std::string_view bytes, size_t at) {
   return at;
 }
 
+// True when further bytes could make a character of `tail`. A second byte is bounded below or
+// above, never both, so that one of the two extremes fits wherever anything does.
+bool IsCutCharacter(std::string_view tail) {
+  constexpr size_t kLongest = 4;
+  if (tail.size() >= kLongest) return false;
+  for (const char filler : {'\x80', '\xbf'}) {
+    std::string whole(tail);
+    whole.resize(kLongest, filler);
+    if (Utf8SizeAt(whole, 0) > tail.size()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Utf8Faults FindUtf8Faults(std::string_view bytes) {
   Utf8Faults faults;
   for (size_t at = SkipAscii(bytes, 0); at < bytes.size(); at = SkipAscii(bytes, at)) {
-    const LeadByte lead = Classify(static_cast<unsigned char>(bytes[at]));
-    size_t matched = lead.size == 0 ? 0 : 1;
-    while (matched < lead.size && at + matched < bytes.size()) {
-      const auto next = static_cast<unsigned char>(bytes[at + matched]);
-      const bool second = matched == 1;
-      if (next < (second ? lead.low : 0x80) || next > (second ? lead.high : 0xbf)) break;
-      ++matched;
-    }
-    if (matched != 0 && matched == lead.size) {
-      at += matched;
-    } else if (matched != 0 && at + matched == bytes.size()) {
+    const size_t size = Utf8SizeAt(bytes, at);
+    if (size != 0) {
+      at += size;
+    } else if (IsCutCharacter(bytes.substr(at))) {
       faults.incomplete = true;
       return faults;
     } else {
       faults.invalid = true;
-      at += matched == 0 ? 1 : matched;
+      ++at;
     }
   }
   return faults;
@@ -73,4 +63,4 @@ std::string_view CutAtCodePoint(std::string_view text, size_t limit) {
   return text.substr(0, end);
 }
 
-}  // namespace reenact::schema
+}  // namespace reenact::schema::internal

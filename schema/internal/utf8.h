@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace reenact::schema {
+namespace reenact::schema::internal {
 
 struct Utf8Faults {
   bool invalid = false;     // Somewhere there are bytes that no character contains.
@@ -20,6 +20,6 @@ Utf8Faults FindUtf8Faults(std::string_view bytes);
 // The longest prefix of at most `limit` bytes that does not end inside a character.
 std::string_view CutAtCodePoint(std::string_view text, size_t limit);
 
-}  // namespace reenact::schema
+}  // namespace reenact::schema::internal
 
 #endif  // REENACT_SCHEMA_INTERNAL_UTF8_H_
