@@ -14,12 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -166,19 +167,22 @@ std::vector<std::string> StreamOf(const ordered_json& request, const Answer& ans
   }
   if (!answer.tool_name.empty()) {
     const std::string call_id = "call_" + answer.tool_name + "_" + std::to_string(number);
-    chunks.AddDelta({{"tool_calls", {{{"index", 0},
-                                      {"id", call_id},
-                                      {"type", "function"},
-                                      {"function", {{"name", answer.tool_name}, {"arguments", ""}}}}}}},
+    chunks.AddDelta({{"tool_calls",
+                      {{{"index", 0},
+                        {"id", call_id},
+                        {"type", "function"},
+                        {"function", {{"name", answer.tool_name}, {"arguments", ""}}}}}}},
                     nullptr, nullptr);
     // Arguments come in pieces, as they do from a real model.
     for (size_t i = 0; i < answer.tool_arguments.size(); i += 7) {
-      chunks.AddDelta({{"tool_calls", {{{"index", 0},
-                                        {"function", {{"arguments", answer.tool_arguments.substr(i, 7)}}}}}}},
-                      nullptr, nullptr);
+      chunks.AddDelta(
+          {{"tool_calls",
+            {{{"index", 0}, {"function", {{"arguments", answer.tool_arguments.substr(i, 7)}}}}}}},
+          nullptr, nullptr);
     }
   }
-  chunks.AddDelta(ordered_json::object(), nullptr, answer.tool_name.empty() ? "stop" : "tool_calls");
+  chunks.AddDelta(ordered_json::object(), nullptr,
+                  answer.tool_name.empty() ? "stop" : "tool_calls");
   const int64_t prompt_tokens = static_cast<int64_t>(request.dump().size() / 4);
   const int64_t completion_tokens =
       static_cast<int64_t>(answer.content.size() + answer.tool_arguments.size() / 4);
@@ -194,14 +198,13 @@ class Provider {
     const ordered_json request = ordered_json::parse(http_request.body, nullptr, false);
     if (!request.is_object() || !request.contains("messages")) {
       response.status = 400;
-      response.set_content(
-          ordered_json{{"error",
-                        {{"message", "the body is not a chat completion request"},
-                         {"type", "invalid_request_error"},
-                         {"param", nullptr},
-                         {"code", nullptr}}}}
-              .dump(),
-          "application/json");
+      response.set_content(ordered_json{{"error",
+                                         {{"message", "the body is not a chat completion request"},
+                                          {"type", "invalid_request_error"},
+                                          {"param", nullptr},
+                                          {"code", nullptr}}}}
+                               .dump(),
+                           "application/json");
       return;
     }
     const int64_t number = ++served_;
@@ -251,10 +254,10 @@ int main(int argc, char** argv) {
   }
   httplib::Server server;
   Provider provider;
-  server.Post("/v1/chat/completions", [&](const httplib::Request& request,
-                                          httplib::Response& response) {
-    provider.Complete(request, response);
-  });
+  server.Post("/v1/chat/completions",
+              [&](const httplib::Request& request, httplib::Response& response) {
+                provider.Complete(request, response);
+              });
   if (port == 0) {
     port = server.bind_to_any_port("127.0.0.1");
   } else if (!server.bind_to_port("127.0.0.1", port)) {

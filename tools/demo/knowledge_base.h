@@ -18,8 +18,8 @@ class KnowledgeBase {
  public:
   explicit KnowledgeBase(std::vector<Passage> passages);
 
-  // The best `count` passages for `query`, best first, as a JSON array of {title, text}. Passages that
-  // share no word with it are left out.
+  // The best `count` passages for `query`, best first, as a JSON array of {title, text}. Passages
+  // that share no word with it are left out.
   std::string Search(std::string_view query, size_t count) const;
 
   // What this index holds, as JSON: the content of its version.

@@ -4,12 +4,13 @@
 #include <chrono>
 #include <ctime>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "model_client.h"
 
@@ -53,7 +54,8 @@ ordered_json ToolMessage(const RequestedTool& tool, const std::string& result) {
 
 ordered_json AssistantMessage(const ChatStream& stream) {
   ordered_json message{{"role", "assistant"}};
-  message["content"] = stream.content().empty() ? ordered_json(nullptr) : stream.content();
+  message["content"] =
+      stream.content().empty() ? ordered_json(nullptr) : ordered_json(stream.content());
   if (stream.tools().empty()) return message;
   for (const auto& [index, tool] : stream.tools()) {
     message["tool_calls"].push_back(
@@ -83,12 +85,12 @@ RefundAnswer RefundAgent::Handle(std::string_view body, std::string_view trace) 
       {.entry = "POST /refund",
        .input = std::string(body),
        .trace_id = std::string(trace),
-       .components = {reenact::PromptTemplate("refund", options_.prompt_version,
-                                              options_.prompt_template),
-                      reenact::RetrievalIndex("policies", std::string(kShopPoliciesVersion),
-                                              policies_.Describe()),
-                      reenact::ToolSchema("lookup_order", "1", std::string(kLookupOrderSchema)),
-                      reenact::ToolSchema("issue_refund", "2", std::string(kIssueRefundSchema))}});
+       .components = {
+           reenact::PromptTemplate("refund", options_.prompt_version, options_.prompt_template),
+           reenact::RetrievalIndex("policies", std::string(kShopPoliciesVersion),
+                                   policies_.Describe()),
+           reenact::ToolSchema("lookup_order", "1", std::string(kLookupOrderSchema)),
+           reenact::ToolSchema("issue_refund", "2", std::string(kIssueRefundSchema))}});
   RefundAnswer answer;
   answer.run_id = run.run_id();
   const ordered_json request = ordered_json::parse(body, nullptr, false);
@@ -124,14 +126,14 @@ std::string RefundAgent::Converse(reenact::Run& run, const std::string& customer
                            {{"role", "user"}, {"content", customer_message}}};
   ordered_json refunds = ordered_json::array();
   for (int turn = 0; turn < kMaxTurns; ++turn) {
-    ordered_json request{{"model", "refund-1"},
-                         {"messages", messages},
-                         {"tools",
-                          {ordered_json::parse(kLookupOrderSchema),
-                           ordered_json::parse(kIssueRefundSchema)}},
-                         {"temperature", 0},
-                         {"stream", true},
-                         {"stream_options", {{"include_usage", true}}}};
+    ordered_json request{
+        {"model", "refund-1"},
+        {"messages", messages},
+        {"tools",
+         {ordered_json::parse(kLookupOrderSchema), ordered_json::parse(kIssueRefundSchema)}},
+        {"temperature", 0},
+        {"stream", true},
+        {"stream_options", {{"include_usage", true}}}};
     if (run.WantLogprobs()) {
       request["logprobs"] = true;
       request["top_logprobs"] = 2;
@@ -143,7 +145,8 @@ std::string RefundAgent::Converse(reenact::Run& run, const std::string& customer
       return ordered_json{{"answer", stream.content()}, {"refunds", refunds}}.dump();
     }
 
-    // All tools of a turn at once, each in a scope of its own; results go back in the model's order.
+    // All tools of a turn at once, each in a scope of its own; results go back in the model's
+    // order.
     std::vector<std::pair<RequestedTool, std::string>> results;
     for (const auto& [index, tool] : stream.tools()) results.emplace_back(tool, "");
     std::vector<std::thread> threads;
@@ -166,12 +169,13 @@ std::string RefundAgent::Converse(reenact::Run& run, const std::string& customer
 
 std::string RefundAgent::RunTool(reenact::Scope& scope, const RequestedTool& tool) {
   if (options_.jitter_seed != 0) {
-    std::minstd_rand stir(options_.jitter_seed + static_cast<uint32_t>(std::hash<std::string>()(tool.id)));
+    std::minstd_rand stir(options_.jitter_seed +
+                          static_cast<uint32_t>(std::hash<std::string>()(tool.id)));
     std::this_thread::sleep_for(std::chrono::microseconds(stir() % 2000));
   }
   if (tool.name == "lookup_order") {
-    const reenact::Result order = scope.CallTool(
-        "lookup_order", tool.arguments, [&] { return LookupOrder(tool.arguments); });
+    const reenact::Result order =
+        scope.CallTool("lookup_order", tool.arguments, [&] { return LookupOrder(tool.arguments); });
     return order.diverged() ? R"({"error":"not available"})" : order.text();
   }
   if (tool.name == "issue_refund") {

@@ -20,7 +20,8 @@ struct AgentOptions {
   std::string provider_url;  // "http://127.0.0.1:8080/v1"
   std::string prompt_template;
   std::string prompt_version;
-  uint32_t jitter_seed = 0;  // Not 0: waits a little before each tool, at random, to stir the schedule.
+  uint32_t jitter_seed =
+      0;  // Not 0: waits a little before each tool, at random, to stir the schedule.
 };
 
 // The prompt that ships with the service; {{today}} and {{policies}} are filled in.
@@ -28,7 +29,7 @@ std::string_view DefaultPrompt();
 
 struct RefundAnswer {
   int status = 200;
-  std::string body;  // JSON
+  std::string body;    // JSON
   std::string run_id;  // Empty when nothing is recorded.
 };
 

@@ -131,7 +131,8 @@ int main(int argc, char** argv) {
   if (!flags->prompt_file.empty()) {
     std::ifstream file(flags->prompt_file);
     if (!file) {
-      std::fprintf(stderr, "refund_service: cannot read the prompt %s\n", flags->prompt_file.c_str());
+      std::fprintf(stderr, "refund_service: cannot read the prompt %s\n",
+                   flags->prompt_file.c_str());
       return 2;
     }
     agent_options.prompt_template.assign(std::istreambuf_iterator<char>(file), {});

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+
 #include <nlohmann/json.hpp>
 
 namespace demo {
