@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The demo's incident, recorded once and replayed many times: two days later by the service's clock,
+with the schedule stirred and other requests on the service's socket. Each replay must reach R2 with
+nothing live. Then what must not pass: a changed prompt, and a program that goes past the SDK.
+
+usage: demo_test.py --build DIR --scratch DIR [--replays N]"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().strip():
+            return int(path.read_text())
+        time.sleep(0.01)
+    sys.exit(f"{path} did not appear")
+
+
+def post(port, order, message, timeout=30):
+    body = json.dumps({"order_id": order, "message": message}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/refund", data=body,
+                                     headers={"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
+        return answer.headers.get("x-reenact-run"), json.loads(answer.read())
+
+
+class Demo:
+    def __init__(self, build, scratch):
+        self.scratch = scratch
+        self.store = scratch / "store"
+        self.ledger = scratch / "refunds.jsonl"
+        self.reenact = build / "tools/reenact/reenact"
+        self.service = build / "tools/demo/refund_service"
+        self.provider = build / "tools/demo/demo_provider"
+        self.leaky = build / "tests/demo/leaky_client"
+
+    def record(self):
+        """Six refunds at once. Returns the runs as (id, answer)."""
+        provider_port, service_port = self.scratch / "provider.port", self.scratch / "service.port"
+        servers = [subprocess.Popen([self.provider, "--port-file", provider_port], stdout=subprocess.DEVNULL)]
+        try:
+            servers.append(subprocess.Popen(
+                [self.service, "--port-file", service_port, "--store", self.store, "--ledger", self.ledger,
+                 "--provider", f"http://127.0.0.1:{wait_for(provider_port)}/v1"], stdout=subprocess.DEVNULL))
+            port = wait_for(service_port)
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                orders = ["A-1042", "A-1042", "A-1043", "A-1044", "A-1045", "A-1042"]
+                asked = [pool.submit(post, port, order, f"It arrived damaged ({i}).") for i, order in enumerate(orders)]
+                return [one.result() for one in asked]
+        finally:
+            for server in reversed(servers):
+                server.terminate()
+                server.wait(20)
+
+    def replay(self, run, *service_arguments, options=()):
+        done = subprocess.run([self.reenact, "--store", self.store, "replay", run, "--json", *options, "--",
+                               self.service, "--ledger", self.ledger, *service_arguments],
+                              capture_output=True, text=True, timeout=60)
+        try:
+            return done.returncode, json.loads(done.stdout), done.stderr
+        except json.JSONDecodeError:
+            sys.exit(f"replay printed no JSON (exit {done.returncode}): {done.stdout}{done.stderr}")
+
+
+def disturb(port_file, stop):
+    """Other requests on the service's socket while it replays."""
+    while not stop.is_set():
+        if port_file.exists() and port_file.read_text().strip():
+            try:
+                post(int(port_file.read_text()), "A-1043", "somebody else", timeout=2)
+            except (OSError, urllib.error.URLError, ValueError):
+                pass
+        stop.wait(0.005)
+
+
+def replay_many(demo, run, count):
+    fingerprints = set()
+    refused_runs = 0
+    for i in range(count):
+        port_file = demo.scratch / "replay.port"
+        port_file.unlink(missing_ok=True)
+        stop = threading.Event()
+        others = threading.Thread(target=disturb, args=(port_file, stop))
+        others.start()
+        code, report, errors = demo.replay(run, "--clock-offset-hours", "48", "--jitter-seed", str(i + 1),
+                                           "--port-file", port_file)
+        stop.set()
+        others.join()
+        report.pop("derived", None)
+        # Runs that others start are refused and named; they are not the incident's divergences.
+        if code != 0 or report["level"] != "R2" or report["network"]["refused"] != 0:
+            sys.exit(f"replay {i}: exit {code}: {json.dumps(report, indent=1)}\n{errors}")
+        fingerprints.add(report["fingerprint"])
+        refused_runs += report["refused_runs"]
+    if len(fingerprints) != 1:
+        sys.exit(f"{count} replays of one incident have {len(fingerprints)} fingerprints")
+    if refused_runs == 0:
+        sys.exit("no other request reached the service during any replay: the disturbance is missing")
+    return refused_runs
+
+
+def changed_prompt_is_named(demo, run):
+    prompt = demo.scratch / "prompt.txt"
+    prompt.write_text("You are the refund desk of a small shop. Today is {{today}}!\n"
+                      "Look the order up before you decide. Refund what the policies allow, never more.\n"
+                      "Policies: {{policies}}\n")
+    code, report, _ = demo.replay(run, "--prompt", prompt)
+    text = json.dumps(report)
+    if code != 1 or "messages[0].content" not in text:
+        sys.exit(f"a changed byte of the prompt was not named (exit {code}): {json.dumps(report, indent=1)}")
+
+
+def leak_is_counted(demo):
+    run = subprocess.run([demo.leaky, demo.store], capture_output=True, text=True, check=True).stdout.strip()
+    done = subprocess.run([demo.reenact, "--store", demo.store, "replay", run, "--json", "--", demo.leaky],
+                          capture_output=True, text=True, timeout=60)
+    report = json.loads(done.stdout)
+    if not report["network"]["guarded"]:
+        print(f"skipped: the kernel does not allow the network guard: {report['network']}")
+        return
+    if done.returncode != 1 or report["network"]["refused"] != 1 or "connected" in done.stderr:
+        sys.exit(f"an outbound connection was not refused and counted once: {done.stdout}{done.stderr}")
+
+
+def driven_from_outside(demo, run):
+    """The same incident through the service's own HTTP entry."""
+    import socket
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    code, report, errors = demo.replay(run, "--port", str(port),
+                                       options=("--drive", f"http://127.0.0.1:{port}/refund"))
+    if code != 0 or report["level"] != "R2":
+        sys.exit(f"--drive: exit {code}: {json.dumps(report, indent=1)}\n{errors}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--scratch", type=pathlib.Path, required=True)
+    parser.add_argument("--replays", type=int, default=100)
+    arguments = parser.parse_args()
+    shutil.rmtree(arguments.scratch, ignore_errors=True)
+    arguments.scratch.mkdir(parents=True)
+    for name in ("REENACT_MODE", "REENACT_STORE", "REENACT_REPLAY_SOCKET"):
+        os.environ.pop(name, None)
+    demo = Demo(arguments.build, arguments.scratch)
+    runs = demo.record()
+    wrong = [run for run, answer in runs if '"amount_cents": 120000' in json.dumps(answer)]
+    if not wrong:
+        sys.exit(f"no refund went wrong: {runs}")
+    paid = demo.ledger.read_text()
+    began = time.monotonic()
+    refused_runs = replay_many(demo, wrong[0], arguments.replays)
+    took = time.monotonic() - began
+    driven_from_outside(demo, wrong[0])
+    changed_prompt_is_named(demo, wrong[0])
+    if demo.ledger.read_text() != paid:
+        sys.exit("a replay paid money")
+    leak_is_counted(demo)
+    print(f"{arguments.replays} replays at R2 in {took:.1f} s, {refused_runs} other runs refused, ledger untouched")
+
+
+if __name__ == "__main__":
+    main()
