@@ -13,12 +13,15 @@ namespace reenact::schema {
 // Values that mean "outside the top list" rather than a probability: <= -9999 (OpenAI, vLLM) and
 // the smallest float (llama.cpp). Never averaged.
 inline constexpr double kCensoredLogprob = -9999.0;
+// Rounding may lift the logprob of a certain token a little above 0. What lies above this is no
+// logprob: "impossible_logprob", excluded from statistics.
+inline constexpr double kLargestLogprob = 1e-6;
 
 struct TokenAlternative {
-  std::string token;                        // Display text; two tokens may share it.
-  std::optional<std::string> bytes;         // What it stands for; absent where the provider sent null.
-  std::optional<int64_t> id;                // Where offered.
-  double logprob = 0;                       // Nats.
+  std::string token;                 // Display text; two tokens may share it.
+  std::optional<std::string> bytes;  // What it stands for; absent where the provider sent null.
+  std::optional<int64_t> id;         // Where offered.
+  double logprob = 0;                // Nats.
   bool censored = false;
 };
 
@@ -31,6 +34,8 @@ struct LogprobSeries {
   std::vector<TokenLogprob> tokens;
   // "impossible_logprob" (above 1e-6), "bytes_unreliable" (a character's parts all sent as U+FFFD),
   // "misaligned:ids=5,logprobs=6". A series with "misaligned" is excluded from statistics.
+  // "logprobs_absent:token=3": the server sent text without logprobs there; the token keeps its
+  // place, censored and without alternatives. "logprobs_absent": asked for, and none at all came.
   std::vector<std::string> anomalies;
 };
 
@@ -46,9 +51,14 @@ struct NearTie {
 };
 
 // Tokens whose margin to the best alternative is known and below `threshold_nats`. Tokens without
-// alternatives are unknown, not certain, and are counted in `*unknown_count`.
+// alternatives are unknown, not certain, and are counted in `*unknown_count` (may be null), as are
+// those with an impossible logprob and all of a misaligned series.
 std::vector<NearTie> FindNearTies(const LogprobSeries& series, double threshold_nats,
                                   int64_t* unknown_count);
+
+// How likely noise turns a margin over, for a Gaussian margin whose standard deviation over repeats
+// is `margin_deviation` nats. An exact tie is a coin toss even without noise.
+double FlipProbability(double margin_nats, double margin_deviation);
 
 }  // namespace reenact::schema
 

@@ -1,0 +1,38 @@
+// The OpenAI chat-completions dialect as OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama and their
+// like speak it. Reads requests, whole answers, streams and errors into a ModelView; what departs
+// from the documented form is read where it has one meaning, and always reported.
+
+#ifndef REENACT_SCHEMA_OPENAI_CHAT_H_
+#define REENACT_SCHEMA_OPENAI_CHAT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schema/internal/anomaly_list.h"
+#include "schema/json_view.h"
+#include "schema/model_view.h"
+#include "schema/sse.h"
+
+namespace reenact::schema {
+
+// What the bytes of an answer say about its end.
+struct ChatEnding {
+  bool whole = false;
+  std::string detail;  // Where it is not whole: "no_terminal_event", "cut_inside_record".
+};
+
+// Fills the request's half of `view`. Returns the number of choices asked for (1 by default).
+int64_t ReadChatRequest(std::string_view request, ModelView* view,
+                        internal::AnomalyList* anomalies);
+
+// Reads an answer that is one JSON document, be it a completion or an error.
+void ReadChatDocument(JsonValue document, ModelView* view, internal::AnomalyList* anomalies);
+
+// Reads an answer that is an event stream. Needs view->logprobs_asked.
+ChatEnding ReadChatStream(std::string_view bytes, int64_t choices_asked, ModelView* view,
+                          internal::AnomalyList* anomalies);
+
+}  // namespace reenact::schema
+
+#endif  // REENACT_SCHEMA_OPENAI_CHAT_H_
