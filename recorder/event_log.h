@@ -55,6 +55,12 @@ class EventLog {
   // Destroys without waiting. In a forked child: touches nothing.
   ~EventLog();
 
+  // True in a child that was forked after Open. The log of the parent is of no use there: Append
+  // answers kForkChild, Flush and Close return false at once, Metrics tells only of drops made in the
+  // child. The child opens a log of its own; destroying the old one frees nothing that is shared.
+  // Cost: one load; safe in any thread, any time.
+  bool InForkedChild() const noexcept;
+
   // Any thread, never blocks on the disk. 0: dropped, for `*reason`.
   uint64_t Append(store::RecordKind kind, const std::string_view* pieces, size_t count,
                   store::DropReason* reason) noexcept;
@@ -64,7 +70,9 @@ class EventLog {
 
   EventLogMetrics Metrics() const;
   void CountDrop(store::DropReason reason, uint64_t bytes) noexcept;
+  // Before the records that may hold it are appended. Cheap when the secret is known.
   void LearnSecret(std::string_view secret) noexcept;
+  // As given at Open; what was learned since is not in it.
   const schema::RedactionPolicy& policy() const noexcept;
 
   // A body that outgrew the ring: a file on the ring's file system, under the byte budget.

@@ -1,11 +1,11 @@
 // Acknowledged events on their way to the disk: a fixed piece of memory that outlives a killed
-// process. A file on a memory file system ($XDG_RUNTIME_DIR, /dev/shm), mode 0600, allocated in full
-// at open, mapped shared. Never a mapping of a disk file: a stalled disk would stall the host.
+// process. A file on a memory file system ($XDG_RUNTIME_DIR, /dev/shm), mode 0600, allocated in
+// full at open, mapped shared. Never a mapping of a disk file: a stalled disk would stall the host.
 //
 //   | header | policy | chunk 0 (32 KiB) | chunk 1 | ... |
 //
-// Producers claim a lane (a try-lock; as many lanes as the machine has use for), and a lane owns one
-// chunk at a time, claimed by CAS. A record is written behind the chunk's committed length, and
+// Producers claim a lane (a try-lock; as many lanes as the machine has use for), and a lane owns
+// one chunk at a time, claimed by CAS. A record is written behind the chunk's committed length, and
 // then that length is release-stored: from there on the record is acknowledged. A record larger
 // than a chunk is written as fragments. A thread killed in mid-write leaves its own lane and chunk
 // behind, and hides nobody else's records.
@@ -36,13 +36,13 @@ inline constexpr size_t kDefaultRingSize = 16 * 1024 * 1024;
 enum class DropReason : uint8_t {
   kNone = 0,
   kRingFull = 1,
-  kDiskFull = 2,    // The store's size cap or the free-space floor, and nothing left to prune.
-  kOversize = 3,    // A body beyond the byte budget of spilled bodies: cut, the event is kept.
+  kDiskFull = 2,  // The store's size cap or the free-space floor, and nothing left to prune.
+  kOversize = 3,  // A body beyond the byte budget of spilled bodies: cut, the event is kept.
   kAfterClose = 4,
   kForkChild = 5,   // A handle made before fork(), used in the child.
   kStoreError = 6,  // The segment cannot be written.
   kMemory = 7,
-  kCount = 8,
+  kCount = 8,  // Not a reason.
 };
 std::string_view ToString(DropReason reason);  // "ring_full"
 
@@ -67,9 +67,19 @@ struct RingCounters {
   uint64_t high_water_bytes = 0;
 };
 
+// Losses of one kind that no gap row tells of yet.
+struct RingLoss {
+  DropReason reason = DropReason::kNone;
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  uint64_t first_sequence = 0;  // They fell between these two.
+  uint64_t last_sequence = 0;
+};
+
 class Ring {
  public:
   // Makes the file and maps it. Null with `*why` when no memory file system can hold `size` bytes.
+  // The mapping is not inherited by forked children.
   static std::unique_ptr<Ring> Create(const RingIdentity& identity,
                                       const schema::RedactionPolicy& policy, size_t size,
                                       std::string* why);
@@ -78,10 +88,11 @@ class Ring {
                                               const schema::RedactionPolicy& policy, size_t size);
   // Opens a ring that a dead process left, for recovery. Null with `*why` when `path` is no ring.
   static std::unique_ptr<Ring> OpenLeftover(const std::string& path, std::string* why);
-  // Paths of all ring files that belong to `store_path`, whoever's they are.
+  // Paths of all ring files that belong to `store_path`, whoever's they are, except the living ones
+  // of this process.
   static std::vector<std::string> FindFor(const std::string& store_path);
 
-  ~Ring();  // Unmaps. Removes nothing.
+  ~Ring();  // Unmaps. Removes nothing. In a forked child: touches nothing.
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
@@ -92,32 +103,65 @@ class Ring {
                   DropReason* reason) noexcept;
   // Counts a loss that happened before Append.
   void CountDrop(DropReason reason, uint64_t bytes) noexcept;
+  // What a drop for want of room is called: kRingFull, or why the consumer does not empty the ring.
+  void SetFullReason(DropReason reason) noexcept;
+  // In a forked child the memory is not there: Append answers kForkChild, and nothing else may be
+  // called.
+  bool InForkedChild() const noexcept;
 
   // --- consumer side: one thread ---
 
   // Appends to `*records`, in order of sequence, committed records not yet taken, up to
-  // `max_records` and about `max_bytes`. Holds back a record when one with a lower sequence may
-  // still be in the making, so that a call's end never comes before its beginning.
-  // `everything` (recovery, after the owner died) holds nothing back.
+  // `max_records` and about `max_bytes`. A call's end never comes before its beginning: the next
+  // sequence is read before the search, and only records below it are taken; whatever was
+  // acknowledged before one of them began is found by that search. Records that are still in the
+  // making on other threads come later, so a thread that died in mid-write holds up nobody.
+  // `everything` (recovery, after the owner died) takes the rest as well.
   void Take(size_t max_records, size_t max_bytes, bool everything,
             std::vector<RingRecord>* records);
   // All taken records are in the segment: their bytes are zeroed and the room is free again.
   void Release();
   // Forgets a Take that was not released: the records will be taken again.
   void Rewind();
+  // Every record with a lower sequence that was acknowledged when the last Take began has been
+  // taken.
+  uint64_t TakenBelow() const noexcept;
+  // The sequence that the next record will get. Any thread.
+  uint64_t NextSequence() const noexcept;
+  // Losses since the last DeclareLosses, to be written as gap rows.
+  std::vector<RingLoss> UndeclaredLosses() const;
+  // These are in the segment: recovery must not tell of them again.
+  void DeclareLosses(const std::vector<RingLoss>& losses);
+  // Chunks with bytes that no producer writes: memory was overwritten. What stood behind is lost.
+  uint64_t damaged_chunks() const noexcept;
 
   RingCounters counters() const noexcept;
-  size_t used_bytes() const noexcept;
+  size_t used_bytes() const noexcept;  // In whole chunks.
+  size_t capacity_bytes() const noexcept;
+
   bool durable() const noexcept { return !path_.empty(); }
+
   const std::string& path() const noexcept { return path_; }
+
   const RingIdentity& identity() const noexcept { return identity_; }
-  // The redaction policy kept with the ring, secrets included.
+
+  // The redaction policy that the ring was made with; of a leftover, with what was learned.
   const schema::RedactionPolicy& policy() const noexcept { return policy_; }
-  // Adds a learned secret to the policy; consumer and producers may call it. Rare.
+
+  // With everything learned so far. Any thread.
+  std::shared_ptr<const schema::RedactionPolicy> CurrentPolicy() const;
+  // Adds a learned secret to the policy, before the records that may hold it are appended. Any
+  // thread. The latest 64 are kept.
   void LearnSecret(std::string_view secret) noexcept;
   void SetSegmentName(std::string_view name) noexcept;
+  // Path of a spill file of this ring; empty when there is no file system for one.
+  std::string SpillPath(uint64_t number) const;
+  bool IsSpill(std::string_view path) const;
   // Zeroes and unlinks the file and its spill files.
   void Remove();
+  // The owner gives up a ring that still holds records: anyone may recover it from now on, though
+  // this process lives. Nobody may append any more.
+  void LetGo();
 
  private:
   struct Impl;

@@ -22,7 +22,8 @@ size_t PageSize() {
 }  // namespace
 
 ForkGuard::ForkGuard() noexcept {
-  void* page = mmap(nullptr, PageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page =
+      mmap(nullptr, PageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED && madvise(page, PageSize(), MADV_WIPEONFORK) == 0) {
     page_ = static_cast<volatile uint8_t*>(page);
     *page_ = 1;
