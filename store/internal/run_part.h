@@ -16,11 +16,11 @@
 
 namespace reenact::store::internal {
 
-// A call that this segment leaves unfinished: another segment may hold its end.
+// A call that this segment leaves unfinished: open, or closed as `incomplete`. The next segment of
+// its process repeats it, or holds its end; so it counts only in the last part of a run.
 struct UnfinishedCall {
-  uint64_t sequence = 0;
   schema::Boundary boundary = schema::Boundary::kModel;
-  std::string name;
+  std::string asked_model;
 
   bool operator==(const UnfinishedCall&) const = default;
 };
@@ -28,7 +28,6 @@ struct UnfinishedCall {
 struct RunPart {
   std::optional<schema::Run> run;     // Without its input.
   std::optional<schema::RunEnd> end;  // Without its output.
-  schema::Tags added_tags;
   int64_t model_calls = 0;
   int64_t tool_calls = 0;
   int64_t retrievals = 0;
@@ -40,11 +39,12 @@ struct RunPart {
   std::vector<std::string> errors;
   std::vector<schema::Ulid> incidents;
   std::vector<UnfinishedCall> unfinished;
-  std::vector<uint64_t> finished_carried;  // Ends of calls that began in an earlier segment.
 };
 
-// Adds a finished event. `view` is used for model calls only.
+// Adds an event, or a call that is open. `view` is used for model calls only.
 void AddEvent(const schema::Event& event, const schema::ModelView& view, RunPart* part);
+// Adds a call whose bodies cannot be read.
+void AddDamagedEvent(const schema::Event& event, RunPart* part);
 
 std::string EncodeRunPart(const RunPart& part);
 // Nothing when `bytes` is not what EncodeRunPart writes.
