@@ -16,7 +16,8 @@ enum class Pinning : uint8_t {
 
 struct ModelNameClass {
   Pinning pinning = Pinning::kUndetermined;
-  std::string evidence;  // Why, in a few words: "dated snapshot", "undated name with dated siblings".
+  std::string
+      evidence;  // Why, in a few words: "dated snapshot", "undated name with dated siblings".
 };
 
 std::string_view ToString(Pinning pinning);  // "pinned", "floating", "undetermined"

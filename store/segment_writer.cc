@@ -1,0 +1,550 @@
+#include "store/segment_writer.h"
+
+#include <unistd.h>
+
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "store/internal/body_writer.h"
+#include "store/internal/chain_writer.h"
+#include "store/internal/manifest.h"
+#include "store/internal/pairs.h"
+#include "store/internal/posix_file.h"
+#include "store/internal/row_lookup.h"
+#include "store/internal/segment_file.h"
+#include "store/store_layout.h"
+#include "store/tables.h"
+
+namespace reenact::store {
+
+using sqlite::Failure;
+
+// What happens inside returns a Failure; SegmentWriter's methods turn it into a code and roll back.
+struct SegmentWriter::Impl {
+  explicit Impl(const SegmentOptions& given)
+      : options(given),
+        bodies(&chain, {.store_key = options.store_key,
+                        .deterministic = options.deterministic,
+                        .compression_level = options.compression_level}) {}
+
+  Failure Start();
+  // Before each change: the segment may be written, and a transaction is open.
+  WriteCode Prepare();
+  template <typename Change>
+  WriteCode Apply(Change change);
+  WriteCode Finish(WriteCode code);
+  void Rollback();
+  WriteCode Note(Failure failure);
+
+  bool InForkedChild() const { return ::getpid() != process; }
+
+  Failure KnownRun(const schema::Ulid& id, int64_t* run);
+  Failure AddRun(const schema::Run& run);
+  Failure AddRunEnd(const schema::RunEnd& end);
+  Failure AddTags(int64_t run, const schema::Tags& tags);
+  Failure AddComponent(const schema::Ulid& run_id, const schema::Component& component);
+  Failure AddEvent(const schema::Event& event);
+  Failure AddRequest(const schema::Event& event, int64_t run, int64_t* ordinal);
+  Failure AppendEvent(const schema::Event& event, int64_t run, int64_t request, int64_t response);
+  Failure AddOpenCall(const schema::Event& begin);
+  Failure CloseOpenCalls();
+  Failure AddGap(const schema::Gap& gap);
+  Failure AddMark(const schema::Mark& mark);
+  Failure SetMeta(std::string_view key, std::string_view value);
+  WriteCode FinishSeal(const std::string& manifest_path);
+
+  void BodyColumn(int64_t ordinal) { ordinal == 0 ? chain.Null() : chain.Integer(ordinal); }
+
+  void MomentColumns(const schema::Moment& moment) {
+    chain.Integer(moment.wall_ns);
+    chain.Integer(moment.monotonic_ns);
+  }
+
+  // The order matters: statements go before the connection in `file`.
+  const SegmentOptions options;
+  SegmentFile file;
+  ChainWriter chain;
+  RowLookup rows;
+  BodyWriter bodies;
+  BodyEncoder column_encoder{1};
+  pid_t process = ::getpid();
+  bool broken = false;
+  bool sealed = false;  // Its last row is written.
+  bool closed = false;  // Nothing can be added any more.
+  std::string last_error;
+  // Columns under construction; kept for their memory.
+  std::string headers, packed, meta;
+};
+
+SegmentWriter::SegmentWriter() = default;
+
+SegmentWriter::~SegmentWriter() {
+  if (impl_ == nullptr || !impl_->InForkedChild()) return;
+  // The parent's connection: closing it here would drop the parent's locks and touch its files.
+  impl_->rows.Abandon();
+  impl_->chain.Abandon();
+  impl_->file.connection().Abandon();
+}
+
+WriteCode SegmentWriter::Open(const SegmentOptions& options, std::unique_ptr<SegmentWriter>* out,
+                              std::string* why) {
+  out->reset();
+  try {
+    std::unique_ptr<SegmentWriter> writer(new SegmentWriter);
+    writer->impl_ = std::make_unique<Impl>(options);
+    Impl& impl = *writer->impl_;
+    if (const WriteCode code = impl.file.Open(options, why); code != WriteCode::kOk) return code;
+    const Failure failure = impl.Start();
+    if (failure != Failure::kNone) {
+      *why = options.path + " cannot be written: " + impl.file.connection().message();
+      return ToWriteCode(failure);
+    }
+    *out = std::move(writer);
+    return WriteCode::kOk;
+  } catch (const std::bad_alloc&) {
+    why->clear();  // No text: that would need memory.
+    return WriteCode::kUnavailable;
+  }
+}
+
+Failure SegmentWriter::Impl::Start() {
+  sqlite::Connection& connection = file.connection();
+  Failure failure = rows.Open(&connection);
+  schema::Ulid id = options.segment_id;
+  std::optional<std::string> stored;
+  if (failure == Failure::kNone) failure = rows.FindMeta(kMetaSegmentId, &stored);
+  // A segment that is opened again knows its id; the chain starts with it.
+  if (stored.has_value()) id = schema::UlidFromBytes(*stored).value_or(id);
+  if (failure == Failure::kNone) failure = chain.Open(&connection, id);
+  if (failure == Failure::kNone) failure = bodies.Open(&connection);
+  if (failure == Failure::kNone) failure = rows.FindMeta(kMetaSealed, &stored);
+  if (failure != Failure::kNone) return failure;
+  sealed = stored.has_value();
+  if (sealed) return Failure::kNone;
+  failure = connection.Execute("BEGIN IMMEDIATE");
+  if (failure == Failure::kNone) failure = SetMeta(kMetaSegmentId, id.AsBytes());
+  if (!options.deterministic) {
+    std::optional<std::string> created;
+    if (failure == Failure::kNone) failure = rows.FindMeta(kMetaCreated, &created);
+    if (failure == Failure::kNone && !created.has_value()) {
+      failure = SetMeta(kMetaCreated, std::to_string(WallNowNs()));
+    }
+    if (failure == Failure::kNone && options.exclusive_process) {
+      failure = SetMeta(kMetaOwner, EncodeOwner(ThisProcess()));
+    }
+  }
+  // A bundle is one transaction from here to its end.
+  if (failure == Failure::kNone && !options.deterministic) failure = connection.Execute("COMMIT");
+  if (failure == Failure::kNone && !options.deterministic) chain.Committed();
+  return failure;
+}
+
+WriteCode SegmentWriter::Impl::Note(Failure failure) {
+  if (failure == Failure::kNone) return WriteCode::kOk;
+  const WriteCode code = ToWriteCode(failure);
+  last_error = file.path() + ": " + file.connection().message();
+  if (code == WriteCode::kBroken) broken = true;
+  return code;
+}
+
+void SegmentWriter::Impl::Rollback() {
+  sqlite::Connection& connection = file.connection();
+  if (connection.in_transaction() && connection.Execute("ROLLBACK") != Failure::kNone)
+    broken = true;
+  chain.RolledBack();
+  bodies.RolledBack();
+  if (connection.is_open() && rows.RolledBack() != Failure::kNone) broken = true;
+}
+
+WriteCode SegmentWriter::Impl::Prepare() {
+  if (InForkedChild()) {
+    last_error = file.path() + " belongs to the parent process";
+    return WriteCode::kRefused;
+  }
+  if (closed || sealed) {
+    last_error = file.path() + " is sealed";
+    return WriteCode::kRefused;
+  }
+  if (broken) return WriteCode::kBroken;
+  if (file.connection().in_transaction()) return WriteCode::kOk;
+  return Note(file.connection().Execute("BEGIN IMMEDIATE"));
+}
+
+template <typename Change>
+WriteCode SegmentWriter::Impl::Apply(Change change) {
+  WriteCode code = Prepare();
+  if (code != WriteCode::kOk) return code;
+  try {
+    const Failure failure = change();
+    // Contradictions are found before SQLite sees them, and have their text already.
+    code = failure == Failure::kConstraint && !last_error.empty() ? WriteCode::kInvalid
+                                                                  : Note(failure);
+    if (code != WriteCode::kOk) Rollback();
+  } catch (const std::bad_alloc&) {
+    code = WriteCode::kUnavailable;
+  } catch (const std::length_error&) {
+    code = WriteCode::kUnavailable;
+  }
+  return code;
+}
+
+Failure SegmentWriter::Impl::KnownRun(const schema::Ulid& id, int64_t* run) {
+  const Failure failure = rows.FindRun(id, run);
+  if (failure != Failure::kNone || *run != 0) return failure;
+  last_error = file.path() + " does not hold run " + schema::ToString(id);
+  return Failure::kConstraint;
+}
+
+Failure SegmentWriter::Impl::AddRun(const schema::Run& run) {
+  int64_t ordinal = 0;
+  Failure failure = rows.FindRun(run.id, &ordinal);
+  if (failure != Failure::kNone || ordinal != 0) return failure;
+  int64_t input = 0;
+  failure = bodies.Add(run.input, {}, &input);
+  if (failure != Failure::kNone) return failure;
+  EncodePairs(run.process, &meta);
+  ordinal = chain.Begin(kRunTable);
+  chain.Blob(run.id.AsBytes());
+  chain.Blob(run.parent.IsZero() ? std::string_view() : run.parent.AsBytes());
+  chain.Integer(static_cast<int64_t>(run.origin));
+  chain.Text(run.service);
+  chain.Text(run.entry);
+  BodyColumn(input);
+  chain.Text(run.trace_id);
+  chain.Blob(meta);
+  MomentColumns(run.started);
+  chain.EndChain();
+  failure = chain.Append();
+  if (failure == Failure::kNone) failure = AddTags(ordinal, run.tags);
+  if (failure == Failure::kNone) rows.RememberRun(run.id, ordinal);
+  return failure;
+}
+
+Failure SegmentWriter::Impl::AddTags(int64_t run, const schema::Tags& tags) {
+  for (const auto& [key, value] : tags) {
+    bool found = false;
+    Failure failure = rows.HasTag(run, key, value, &found);
+    if (failure != Failure::kNone) return failure;
+    if (found) continue;
+    chain.Begin(kRunTagTable);
+    chain.Integer(run);
+    chain.Text(key);
+    chain.Text(value);
+    chain.EndChain();
+    failure = chain.Append();
+    if (failure != Failure::kNone) return failure;
+  }
+  return Failure::kNone;
+}
+
+Failure SegmentWriter::Impl::AddRunEnd(const schema::RunEnd& end) {
+  int64_t run = 0;
+  bool found = false;
+  Failure failure = KnownRun(end.run, &run);
+  if (failure == Failure::kNone) failure = rows.HasRunEnd(run, &found);
+  if (failure != Failure::kNone || found) return failure;
+  int64_t output = 0;
+  failure = bodies.Add(end.output, {}, &output);
+  if (failure != Failure::kNone) return failure;
+  chain.Begin(kRunEndTable);
+  chain.Integer(run);
+  MomentColumns(end.at);
+  chain.Integer(static_cast<int64_t>(end.state));
+  chain.Text(end.detail);
+  BodyColumn(output);
+  chain.EndChain();
+  failure = chain.Append();
+  if (failure == Failure::kNone) bodies.ForgetRun(run);
+  return failure;
+}
+
+Failure SegmentWriter::Impl::AddComponent(const schema::Ulid& run_id,
+                                          const schema::Component& component) {
+  int64_t run = 0;
+  bool found = false;
+  Failure failure = KnownRun(run_id, &run);
+  if (failure == Failure::kNone) failure = rows.HasComponent(run, component, &found);
+  if (failure != Failure::kNone || found) return failure;
+  int64_t content = 0;
+  failure = bodies.Add(component.content, {.always_dedupe = true}, &content);
+  if (failure != Failure::kNone) return failure;
+  chain.Begin(kComponentTable);
+  chain.Integer(run);
+  chain.Text(component.kind);
+  chain.Text(component.name);
+  chain.Text(component.version);
+  BodyColumn(content);
+  MomentColumns(component.at);
+  chain.EndChain();
+  return chain.Append();
+}
+
+// A call that was open has its request stored; it is taken over if it is the same still.
+Failure SegmentWriter::Impl::AddRequest(const schema::Event& event, int64_t run, int64_t* ordinal) {
+  if (rows.IsOpenCall(event.sequence)) {
+    OpenRequest open;
+    Failure failure = rows.FindOpenRequest(event.sequence, &open);
+    if (failure == Failure::kNone) failure = rows.DeleteOpenCall(event.sequence);
+    if (failure != Failure::kNone) return failure;
+    const std::string_view salt(reinterpret_cast<const char*>(open.salt.data()), open.salt.size());
+    if (open.ordinal != 0 && BodyDigest(salt, event.request.bytes) == open.digest) {
+      *ordinal = open.ordinal;
+      return Failure::kNone;
+    }
+  }
+  return bodies.Add(event.request, {.run = run, .role = BodyRole::kRequest, .name = event.name},
+                    ordinal);
+}
+
+Failure SegmentWriter::Impl::AddEvent(const schema::Event& event) {
+  bool found = false;
+  Failure failure = rows.HasEvent(event.sequence, &found);
+  if (failure != Failure::kNone || found) return failure;
+  int64_t run = 0;
+  failure = KnownRun(event.run, &run);
+  int64_t request = 0;
+  int64_t response = 0;
+  if (failure == Failure::kNone) failure = AddRequest(event, run, &request);
+  if (failure == Failure::kNone) {
+    failure = bodies.Add(event.response,
+                         {.run = run, .role = BodyRole::kResponse, .name = event.name}, &response);
+  }
+  if (failure == Failure::kNone) failure = AppendEvent(event, run, request, response);
+  if (failure == Failure::kNone) rows.RememberEvent(event.sequence);
+  return failure;
+}
+
+Failure SegmentWriter::Impl::AppendEvent(const schema::Event& event, int64_t run, int64_t request,
+                                         int64_t response) {
+  EncodePairs(event.request_headers, &headers);
+  EncodePairs(event.meta, &meta);
+  packed.clear();
+  if (!event.exchange.empty() &&
+      !column_encoder.Pack(schema::EncodeExchange(event.exchange), &packed)) {
+    return Failure::kNoMemory;
+  }
+  char value[8];
+  for (int i = 0; i < 8; ++i) value[i] = static_cast<char>(event.value >> (56 - 8 * i));
+  chain.Begin(kEventTable);
+  chain.Integer(static_cast<int64_t>(event.sequence));
+  chain.Integer(static_cast<int64_t>(event.end_sequence));
+  chain.Integer(run);
+  chain.Text(event.scope);
+  chain.Integer(static_cast<int64_t>(event.boundary));
+  chain.Text(event.name);
+  chain.Text(event.provider);
+  chain.Text(event.endpoint);
+  chain.Blob(headers);
+  BodyColumn(request);
+  BodyColumn(response);
+  chain.Blob(packed);
+  if (event.value == 0) {
+    chain.Null();
+  } else {
+    chain.Blob({value, sizeof(value)});
+  }
+  MomentColumns(event.started);
+  chain.Integer(event.elapsed_ns);
+  chain.Integer(static_cast<int64_t>(event.end_state));
+  chain.Text(event.end_detail);
+  chain.Integer(event.attempt);
+  chain.Integer(event.in_flight);
+  chain.Blob(meta);
+  chain.EndChain();
+  return chain.Append();
+}
+
+Failure SegmentWriter::Impl::AddOpenCall(const schema::Event& begin) {
+  bool found = rows.IsOpenCall(begin.sequence);
+  if (found) return Failure::kNone;
+  Failure failure = rows.HasEvent(begin.sequence, &found);
+  if (failure != Failure::kNone || found) return failure;
+  int64_t run = 0;
+  int64_t request = 0;
+  failure = KnownRun(begin.run, &run);
+  if (failure == Failure::kNone) {
+    failure = bodies.Add(begin.request,
+                         {.run = run, .role = BodyRole::kRequest, .name = begin.name}, &request);
+  }
+  if (failure == Failure::kNone) failure = rows.InsertOpenCall(begin, run, request);
+  return failure;
+}
+
+Failure SegmentWriter::Impl::CloseOpenCalls() {
+  for (const uint64_t sequence : rows.OpenCalls()) {
+    schema::Event event;
+    Failure failure = rows.ReadOpenCall(sequence, &event, &last_error);
+    event.end_state = schema::EndState::kIncomplete;
+    if (failure == Failure::kNone) failure = AddEvent(event);
+    if (failure != Failure::kNone) return failure;
+  }
+  return Failure::kNone;
+}
+
+Failure SegmentWriter::Impl::AddGap(const schema::Gap& gap) {
+  bool found = false;
+  const Failure failure = rows.HasGap(gap, &found);
+  if (failure != Failure::kNone || found) return failure;
+  chain.Begin(kGapTable);
+  MomentColumns(gap.at);
+  chain.Text(gap.reason);
+  chain.Integer(static_cast<int64_t>(gap.count));
+  chain.Integer(static_cast<int64_t>(gap.bytes));
+  chain.Integer(static_cast<int64_t>(gap.first_sequence));
+  chain.Integer(static_cast<int64_t>(gap.last_sequence));
+  chain.EndChain();
+  return chain.Append();
+}
+
+Failure SegmentWriter::Impl::AddMark(const schema::Mark& mark) {
+  bool found = false;
+  const Failure failure = rows.HasMark(mark.id, &found);
+  if (failure != Failure::kNone || found) return failure;
+  chain.Begin(kMarkTable);
+  chain.Blob(mark.id.AsBytes());
+  chain.Blob(mark.run.AsBytes());
+  chain.Text(mark.title);
+  chain.Integer(mark.severity);
+  chain.Text(mark.notes);
+  MomentColumns(mark.at);
+  chain.EndChain();
+  return chain.Append();
+}
+
+Failure SegmentWriter::Impl::SetMeta(std::string_view key, std::string_view value) {
+  std::optional<std::string> stored;
+  const Failure failure = rows.FindMeta(key, &stored);
+  if (failure != Failure::kNone || stored == value) return failure;
+  chain.Begin(kMetaTable);
+  chain.Text(key);
+  chain.Blob(value);
+  chain.EndChain();
+  return chain.Append();
+}
+
+WriteCode SegmentWriter::AddRun(const schema::Run& run) {
+  return impl_->Apply([&] { return impl_->AddRun(run); });
+}
+
+WriteCode SegmentWriter::AddRunEnd(const schema::RunEnd& end) {
+  return impl_->Apply([&] { return impl_->AddRunEnd(end); });
+}
+
+WriteCode SegmentWriter::AddTags(const schema::Ulid& run, const schema::Tags& tags) {
+  return impl_->Apply([&] {
+    int64_t ordinal = 0;
+    const Failure failure = impl_->KnownRun(run, &ordinal);
+    return failure == Failure::kNone ? impl_->AddTags(ordinal, tags) : failure;
+  });
+}
+
+WriteCode SegmentWriter::AddComponent(const schema::Ulid& run, const schema::Component& component) {
+  return impl_->Apply([&] { return impl_->AddComponent(run, component); });
+}
+
+WriteCode SegmentWriter::AddEvent(const schema::Event& event) {
+  return impl_->Apply([&] { return impl_->AddEvent(event); });
+}
+
+WriteCode SegmentWriter::AddOpenCall(const schema::Event& begin) {
+  return impl_->Apply([&] { return impl_->AddOpenCall(begin); });
+}
+
+WriteCode SegmentWriter::AddGap(const schema::Gap& gap) {
+  return impl_->Apply([&] { return impl_->AddGap(gap); });
+}
+
+WriteCode SegmentWriter::AddMark(const schema::Mark& mark) {
+  return impl_->Apply([&] { return impl_->AddMark(mark); });
+}
+
+WriteCode SegmentWriter::SetMeta(std::string_view key, std::string_view value) {
+  return impl_->Apply([&] { return impl_->SetMeta(key, value); });
+}
+
+WriteCode SegmentWriter::CloseOpenCalls() {
+  return impl_->Apply([&] { return impl_->CloseOpenCalls(); });
+}
+
+WriteCode SegmentWriter::Commit() {
+  Impl& impl = *impl_;
+  if (impl.InForkedChild()) return WriteCode::kRefused;
+  if (impl.broken) return WriteCode::kBroken;
+  if (!impl.file.connection().in_transaction()) return WriteCode::kOk;
+  const WriteCode code = impl.Note(impl.file.connection().Execute("COMMIT"));
+  if (code == WriteCode::kOk) {
+    impl.chain.Committed();
+  } else {
+    impl.Rollback();
+  }
+  return code;
+}
+
+bool SegmentWriter::FindOpenCall(uint64_t sequence, schema::Event* begin) {
+  if (impl_->InForkedChild() || impl_->closed || !impl_->rows.IsOpenCall(sequence)) return false;
+  return impl_->rows.ReadOpenCall(sequence, begin, &impl_->last_error) == Failure::kNone;
+}
+
+WriteCode SegmentWriter::Seal(const std::string& manifest_path) {
+  Impl& impl = *impl_;
+  if (!impl.closed) {
+    WriteCode code = WriteCode::kOk;
+    if (!impl.sealed) {
+      code = CloseOpenCalls();
+      const auto last_row = [&] {
+        return impl.SetMeta(kMetaSealed, std::to_string(impl.chain.state().rows));
+      };
+      if (code == WriteCode::kOk) code = impl.Apply(last_row);
+      if (code == WriteCode::kOk) code = Commit();
+      if (code != WriteCode::kOk) return code;
+      impl.sealed = true;
+    }
+    if (impl.InForkedChild()) return WriteCode::kRefused;
+    code = impl.Note(impl.file.EndJournal());
+    if (code != WriteCode::kOk) return code;
+    impl.chain.Close();
+    impl.rows = RowLookup();
+    impl.file.Close();
+    impl.closed = true;
+  }
+  return impl.FinishSeal(manifest_path);
+}
+
+WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {
+  int code = 0;
+  if (!manifest_path.empty()) {
+    code = AppendSealedLine(manifest_path, options.store_key, FileNameOf(file.path()),
+                            chain.committed());
+    if (code != 0) last_error = manifest_path + ": " + DescribeErrno(code);
+  }
+  if (code == 0) {
+    code = file.MakeReadOnly();
+    if (code != 0) last_error = file.path() + ": " + DescribeErrno(code);
+  }
+  return ErrnoToWriteCode(code);
+}
+
+WriteCode SegmentWriter::CheckpointIfDue() {
+  if (impl_->InForkedChild() || impl_->closed) return WriteCode::kRefused;
+  return impl_->Note(impl_->file.CheckpointIfDue());
+}
+
+void SegmentWriter::SetHurried(bool hurried) {
+  impl_->bodies.SetHurried(hurried);
+}
+
+uint64_t SegmentWriter::size_bytes() const {
+  return impl_->file.size_bytes();
+}
+
+const std::string& SegmentWriter::path() const {
+  return impl_->file.path();
+}
+
+const std::string& SegmentWriter::last_error() const {
+  return impl_->last_error;
+}
+
+}  // namespace reenact::store

@@ -16,20 +16,20 @@
 
 namespace reenact::store {
 
-enum class [[nodiscard]] WriteCode : uint8_t {
-  kOk = 0,
-  kInvalid,      // The value contradicts the segment: an event of an unknown run.
-  kUnavailable,  // Try again later: locked, or a memory shortage.
-  kFull,         // The disk, or the quota.
-  kBroken,       // I/O error: seal what there is and open another segment.
-  kRefused,      // The place may not be written: network file system, read-only, newer version.
+enum class [[nodiscard]] WriteCode : uint8_t{
+    kOk = 0,
+    kInvalid,      // The value contradicts the segment: an event of an unknown run.
+    kUnavailable,  // Try again later: locked, or a memory shortage.
+    kFull,         // The disk, or the quota.
+    kBroken,       // I/O error: seal what there is and open another segment.
+    kRefused,      // The place may not be written: network file system, read-only, newer version.
 };
 
 struct SegmentOptions {
-  std::string path;          // The file; must not exist, except for kReopen.
+  std::string path;  // The file; must not exist, except for kReopen.
   enum class Open : uint8_t { kCreate, kReopen } open = Open::kCreate;
-  std::string store_key;     // 32 bytes of <store>/store.key; empty for bundles: no de-duplication.
-  schema::Ulid segment_id;   // Stored in the file; names it.
+  std::string store_key;    // 32 bytes of <store>/store.key; empty for bundles: no de-duplication.
+  schema::Ulid segment_id;  // Stored in the file; names it.
   bool deterministic = false;  // Bundles: no time, owner or random salt of our own enters the file.
   int compression_level = 1;
   bool exclusive_process = true;  // Record owner (pid, start, boot id) in the file.
@@ -68,7 +68,8 @@ class SegmentWriter {
   // not empty, switches to journal_mode=DELETE and makes the file read-only (0444).
   WriteCode Seal(const std::string& manifest_path);
 
-  // Copies committed pages into the file, if the WAL has grown past its limit. Call between commits.
+  // Copies committed pages into the file, if the WAL has grown past its limit. Call between
+  // commits.
   WriteCode CheckpointIfDue();
 
   // Plain frames instead of compressed ones, while the ring is filling up.
