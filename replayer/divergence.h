@@ -15,20 +15,20 @@
 namespace reenact::replayer {
 
 enum class DivergenceKind : uint8_t {
-  kNovelCall,      // A call whose address or request is not on the tape.
-  kExhausted,      // Its request is, but every record of it has been used.
-  kOmittedCall,    // A record that the program never asked for.
-  kNovelReading,   // Clock, random, env: a name that was never read there, or read once more.
+  kNovelCall,     // A call whose address or request is not on the tape.
+  kExhausted,     // Its request is, but every record of it has been used.
+  kOmittedCall,   // A record that the program never asked for.
+  kNovelReading,  // Clock, random, env: a name that was never read there, or read once more.
   kOmittedReading,
-  kNovelRun,       // A run that is not the incident's: refused.
-  kNoRun,          // The incident's run never began.
-  kAmbiguous,      // Unequal records answer equally well: an error in the tape, ids listed.
-  kUnusable,       // The record exists and must not be served: cut, damaged, incomplete.
-  kComponent,      // A component has another version or content than recorded.
-  kOutput,         // Same inputs, another outcome: unrecorded nondeterminism.
-  kNotRead,        // The program stopped reading an answer earlier (or later) than when recorded.
-  kNetwork,        // An outbound attempt was refused by the guard.
-  kProcess,        // The program crashed or had to be stopped.
+  kNovelRun,   // A run that is not the incident's: refused.
+  kNoRun,      // The incident's run never began.
+  kAmbiguous,  // Unequal records answer equally well: an error in the tape, ids listed.
+  kUnusable,   // The record exists and must not be served: cut, damaged, incomplete.
+  kComponent,  // A component has another version or content than recorded.
+  kOutput,     // Same inputs, another outcome: unrecorded nondeterminism.
+  kNotRead,    // The program stopped reading an answer earlier (or later) than when recorded.
+  kNetwork,    // An outbound attempt was refused by the guard.
+  kProcess,    // The program crashed or had to be stopped.
 };
 
 std::string_view ToString(DivergenceKind kind);  // "novel_call"
@@ -38,12 +38,12 @@ struct Divergence {
   std::string scope;
   schema::Boundary boundary = schema::Boundary::kModel;
   std::string name;
-  int64_t ordinal = 0;    // Which call or reading of this address, from 0.
-  std::string key;        // The computed key, shortened.
+  int64_t ordinal = 0;              // Which call or reading of this address, from 0.
+  std::string key;                  // The computed key, shortened.
   std::optional<uint64_t> closest;  // Sequence of the record it should be compared with.
   std::vector<schema::JsonDifference> differences;  // Closest record against the attempt.
-  std::vector<uint64_t> candidates;  // kAmbiguous: the records.
-  std::string message;    // One paragraph for a person. Holds no secret: values are redacted.
+  std::vector<uint64_t> candidates;                 // kAmbiguous: the records.
+  std::string message;  // One paragraph for a person. Holds no secret: values are redacted.
 };
 
 }  // namespace reenact::replayer

@@ -25,7 +25,7 @@ struct GuardReport {
   bool guarded = false;
   std::string why_not;  // When not guarded.
   int64_t refused = 0;
-  int64_t loopback = 0;  // Connections to loopback addresses: allowed, and counted.
+  int64_t loopback = 0;                  // Connections to loopback addresses: allowed, and counted.
   std::vector<NetworkAttempt> attempts;  // Refused ones; the first 100.
 };
 

@@ -18,20 +18,20 @@ namespace reenact::replayer {
 
 struct RunnerOptions {
   std::vector<std::string> argv;  // The program, as it runs in production.
-  std::string drive_url;          // Loopback URL to which the recorded input is sent; empty: OnReplay
-                                  // handlers, or the program starts the run by itself.
+  std::string drive_url;  // Loopback URL to which the recorded input is sent; empty: OnReplay
+                          // handlers, or the program starts the run by itself.
   ReplayOptions replay;
-  int64_t timeout_ms = 120'000;   // For the whole replay.
+  int64_t timeout_ms = 120'000;  // For the whole replay.
   bool require_guard = false;
+  bool guard = true;  // False: the program may reach the network; the level stays at most R1.
 };
-
-enum class Verdict : uint8_t { kReproduced, kDiverged, kInconclusive };
 
 struct RunnerResult {
   Verdict verdict = Verdict::kInconclusive;
   ReplayReport report;
   GuardReport network;
-  std::string note;  // Why it is inconclusive: "the program ended before it began the run", "timeout".
+  std::string
+      note;  // Why it is inconclusive: "the program ended before it began the run", "timeout".
   int exit_status = 0;  // Of the program, as waitpid gives it.
   int64_t elapsed_ns = 0;
 };

@@ -2,9 +2,10 @@
 // mouths (socket server, GoogleTest fixture) speak to this; it does no I/O and reads no clock.
 //
 // Addresses: within (scope, boundary, name) a call is matched by request key, then by occurrence
-// among equal keys, in order of beginning. Equal requests that overlapped when recorded are one
-// bag: served in start order, reported as interchangeable. Clock, random and env go by
-// (scope, boundary, name) and position.
+// among equal keys, in order of beginning; of records with equal keys one whose request is equal in
+// every member comes first. Equal requests that overlapped when recorded are one bag: served in
+// start order, reported as interchangeable. Clock, random and env go by (scope, boundary, name) and
+// position.
 //
 // Threads: all functions may be called from any thread.
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,8 +32,9 @@ struct Override {
   std::string name;   // Tool, retrieval or component; clock: "" for every reading, or one name.
   std::string value;  // RFC 3339 time (clock), or the answer's bytes.
 };
-// "clock=2026-03-01T12:00:00Z", "tool:lookup_order={...}", "retrieval:kb=@file" is read by the caller.
-// Errors: InvalidArgument, naming the text and the forms there are.
+
+// "clock=2026-03-01T12:00:00Z", "tool:lookup_order={...}", "retrieval:kb=@file" is read by the
+// caller. Errors: InvalidArgument, naming the text and the forms there are.
 absl::StatusOr<Override> ParseOverride(const std::string& text);
 
 struct ReplayOptions {
@@ -40,27 +43,40 @@ struct ReplayOptions {
 
 // R0 .. R2 of the architecture: what this replay can claim.
 enum class FidelityLevel : uint8_t { kR0 = 0, kR1 = 1, kR2 = 2 };
+std::string_view ToString(FidelityLevel level);  // "R2"
+
+enum class Verdict : uint8_t { kReproduced, kDiverged, kInconclusive };
+std::string_view ToString(Verdict verdict);  // "reproduced"
 
 struct ReplayReport {
   schema::Ulid run;
-  bool bound = false;  // The incident's run began.
+  bool bound = false;     // The incident's run began.
+  bool finished = false;  // And it ended.
+  Verdict verdict = Verdict::kInconclusive;
+  std::string inconclusive_because;  // "the run never began", "the tape is empty".
   FidelityLevel level = FidelityLevel::kR0;
-  std::vector<std::string> relaxed_by;  // Why the level is not higher, or what was changed on purpose.
+  std::vector<std::string>
+      relaxed_by;  // Why the level is not higher, or what was changed on purpose.
   std::vector<Divergence> divergences;  // In order of occurrence; omitted records last.
+  // What a reader should know and nobody should fail for: texts of errors that differ only in
+  // addresses or times, events that were lost while recording.
+  std::vector<std::string> notes;
   int64_t calls_on_tape = 0;
   int64_t calls_served = 0;
   int64_t readings_on_tape = 0;
   int64_t readings_served = 0;
-  int64_t interchangeable = 0;   // Calls served from a bag of overlapping equal requests.
+  int64_t interchangeable = 0;  // Calls served from a bag of overlapping equal requests.
   int64_t refused_runs = 0;
   int64_t attempts_on_tape = 0;  // Of model calls, retries included.
   std::string output;            // What the re-executed run answered.
   bool output_equal = true;
-  // SHA-256 over what was consumed, in order of address: equal for equal replays whatever the schedule
-  // or the date.
+  // SHA-256 over what was consumed, in order of address: equal for equal replays whatever the
+  // schedule or the date.
   std::string fingerprint;
-  schema::RecordedRun derived;   // The run as re-executed, with the original as parent.
+  schema::RecordedRun derived;  // The run as re-executed, with the original as parent.
 };
+
+struct SessionState;
 
 class ReplaySession {
  public:
@@ -78,14 +94,15 @@ class ReplaySession {
   void NoteDivergence(Divergence divergence);
   void NoteRelaxed(std::string reason, FidelityLevel at_most);
 
+  // True when the incident's run has begun (BeginRun was answered with RunBound).
+  bool bound() const;
   // True when the run has ended (FinishRun was answered).
   bool finished() const;
   // Ends the session: unused records become divergences. Call once. `now` stamps the derived run.
   ReplayReport Finish(schema::Moment now);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<SessionState> state_;
 };
 
 }  // namespace reenact::replayer
