@@ -27,8 +27,8 @@ absl::StatusOr<Bundle> ReadBundle(const std::string& path);
 // alone; the same id with other content is DataLoss. Returns the number added.
 absl::StatusOr<int64_t> ImportRuns(const Bundle& bundle, const std::string& store_path);
 
-// One JSON object a line: a header line, then runs, components, events, ends, in order. Bytes that are
-// not UTF-8 travel as {"base64": "..."}. Reading it back gives an equal Bundle.
+// One JSON object a line: a header line, then runs, components, events, ends, in order. Bytes that
+// are not UTF-8 travel as {"base64": "..."}. Reading it back gives an equal Bundle.
 std::string ToJsonl(const Bundle& bundle);
 absl::StatusOr<Bundle> FromJsonl(const std::string& text);
 

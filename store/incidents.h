@@ -1,6 +1,6 @@
-// Incidents: what somebody marked as wrong, kept until deleted by hand. incidents.db holds the marks
-// (which pin the segments their runs lie in) and, once those segments are sealed, whole copies of the
-// runs. An incident holds every run of its trace, across services.
+// Incidents: what somebody marked as wrong, kept until deleted by hand. incidents.db holds the
+// marks (which pin the segments their runs lie in) and, once those segments are sealed, whole
+// copies of the runs. An incident holds every run of its trace, across services.
 //
 // Writes happen under a lock file, in journal_mode=DELETE; any process may write.
 
@@ -44,7 +44,8 @@ class Incidents {
   virtual ~Incidents() = default;
 
   // Marks `run` and every run of its trace. The segment is pinned before this returns.
-  // Errors: NotFound (no such run), PermissionDenied, Unavailable (lock held for 5 s), ResourceExhausted.
+  // Errors: NotFound (no such run), PermissionDenied, Unavailable (lock held for 5 s),
+  // ResourceExhausted.
   virtual absl::StatusOr<Incident> OpenIncident(const schema::Mark& mark) = 0;
   // Adopts marks found in segments, copies marked runs of sealed segments into incidents.db, adds
   // runs of the same trace that came later. Idempotent.

@@ -17,7 +17,8 @@
 
 namespace reenact::store {
 
-// What lists show of a run; everything is derived, and cached in catalog.db where that can be written.
+// What lists show of a run; everything is derived, and cached in catalog.db where that can be
+// written.
 struct RunSummary {
   schema::Ulid id;
   schema::Ulid parent;
@@ -34,8 +35,8 @@ struct RunSummary {
   int64_t model_calls = 0;
   int64_t tool_calls = 0;
   int64_t retrievals = 0;
-  int64_t error_calls = 0;  // Calls whose end state is not complete.
-  std::vector<std::string> asked_models;   // Distinct, in order of first use.
+  int64_t error_calls = 0;                // Calls whose end state is not complete.
+  std::vector<std::string> asked_models;  // Distinct, in order of first use.
   std::vector<std::string> served_models;
   std::vector<std::string> fingerprints;
   std::vector<std::string> errors;  // Distinct DescribeEnd texts of failed calls.
@@ -51,9 +52,9 @@ struct RunFilter {
   std::string model;     // Asked or served, whole or with * at the end.
   schema::Tags tags;     // All must be there; an empty value matches any.
   bool errors_only = false;
-  std::string error;     // Substring of an entry of `errors`.
+  std::string error;  // Substring of an entry of `errors`.
   bool include_replays = false;
-  int64_t limit = 0;     // 0: all. The newest are kept.
+  int64_t limit = 0;  // 0: all. The newest are kept.
 };
 
 struct SearchHit {

@@ -1,0 +1,253 @@
+#include "store/store_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/store/recorded_store.h"
+
+namespace reenact::store {
+namespace {
+
+std::unique_ptr<StoreReader> OpenStore(const std::string& path) {
+  auto reader = StoreReader::Open(path);
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  return reader.ok() ? *std::move(reader) : nullptr;
+}
+
+TEST(StoreReader, WhatWasWrittenIsReadBack) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  const schema::RecordedRun recorded = SampleRun(1);
+  WriteRun(writer.get(), recorded);
+  store.Seal(writer.get());
+  auto reader = OpenStore(store.path());
+  auto loaded = reader->LoadRun(RunId(1), {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ExpectSameRun(recorded, *loaded);
+  EXPECT_TRUE(reader->problems().empty());
+  EXPECT_FALSE(reader->is_bundle());
+}
+
+TEST(StoreReader, TheUnsealedTailIsReadWhileItsWriterWrites) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  schema::RecordedRun recorded = SampleRun(1);
+  recorded.end.reset();
+  recorded.state = schema::EndState::kIncomplete;
+  WriteRun(writer.get(), recorded);
+  schema::Event open = ModelCall(150, "still asking", "");
+  open.run = RunId(1);
+  open.end_state = schema::EndState::kIncomplete;
+  open.response = {};
+  open.exchange = {};
+  ASSERT_EQ(writer->AddOpenCall(open), WriteCode::kOk);
+  ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+  auto reader = OpenStore(store.path());
+  auto loaded = reader->LoadRun(RunId(1), {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_TRUE(loaded->in_progress);
+  EXPECT_EQ(loaded->state, schema::EndState::kIncomplete);
+  ASSERT_EQ(loaded->events.size(), 4U);
+  EXPECT_EQ(loaded->events[3].end_state, schema::EndState::kIncomplete);
+  EXPECT_EQ(loaded->events[3].request.bytes, open.request.bytes);
+  auto list = reader->ListRuns({});
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_TRUE(list->front().in_progress);
+  EXPECT_EQ(list->front().model_calls, 2);
+  EXPECT_EQ(list->front().error_calls, 0);
+  // The reader is not in the way of the writer: it goes on, and seals.
+  WriteRun(writer.get(), SampleRun(2));
+  store.Seal(writer.get());
+  list = reader->ListRuns({});
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->size(), 2U);
+}
+
+TEST(StoreReader, SummariesAreDerived) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  schema::RecordedRun recorded = SampleRun(1);
+  schema::Event failed = ModelCall(120, "again", "");
+  failed.run = RunId(1);
+  failed.response = Bytes(R"({"error":{"type":"overloaded_error","message":"busy"}})");
+  failed.exchange = {
+      {.kind = schema::ExchangeItemKind::kHead, .status = 529},
+      {.kind = schema::ExchangeItemKind::kBytes, .size = failed.response.bytes.size()}};
+  failed.end_state = schema::EndState::kProviderError;
+  failed.end_detail = "overloaded_error";
+  recorded.events.push_back(failed);
+  recorded.gaps.push_back(
+      {.at = At(1100), .reason = "ring_full", .count = 7, .bytes = 700, .first_sequence = 102});
+  WriteRun(writer.get(), recorded);
+  auto reader = OpenStore(store.path());
+  auto summary = reader->Summarize(RunId(1));
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ(summary->service, "refund-agent");
+  EXPECT_EQ(summary->elapsed_ns, 900'000'000);
+  EXPECT_EQ(summary->state, schema::EndState::kComplete);
+  EXPECT_EQ(summary->model_calls, 2);
+  EXPECT_EQ(summary->tool_calls, 1);
+  EXPECT_EQ(summary->error_calls, 1);
+  EXPECT_EQ(summary->asked_models, std::vector<std::string>{"gpt-4o"});
+  EXPECT_EQ(summary->served_models, std::vector<std::string>{"gpt-4o-2024-08-06"});
+  EXPECT_EQ(summary->fingerprints, std::vector<std::string>{"fp_44709d6fcb"});
+  EXPECT_EQ(summary->errors, std::vector<std::string>{"provider_error:overloaded_error"});
+  EXPECT_EQ(summary->lost_events, 7U);
+  EXPECT_EQ(reader->Summarize(RunId(9)).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(StoreReader, FiltersKeepWhatTheyName) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  for (uint8_t number = 1; number <= 4; ++number) {
+    schema::RecordedRun recorded = SampleRun(number, number == 2 ? std::string(32, 'a') : "");
+    if (number == 3) recorded.run.service = "other";
+    if (number == 4) recorded.run.origin = schema::RunOrigin::kReplay;
+    WriteRun(writer.get(), recorded);
+  }
+  auto reader = OpenStore(store.path());
+  const auto numbers = [&](const RunFilter& filter) {
+    std::string found;
+    auto list = reader->ListRuns(filter);
+    EXPECT_TRUE(list.ok()) << list.status();
+    for (const RunSummary& summary : *list) found += summary.tags.at(1).second;
+    return found;
+  };
+  EXPECT_EQ(numbers({}), "123");
+  EXPECT_EQ(numbers({.include_replays = true}), "1234");
+  EXPECT_EQ(numbers({.service = "other"}), "3");
+  EXPECT_EQ(numbers({.trace_id = "aaaa"}), "2");
+  EXPECT_EQ(numbers({.since_wall_ns = At(2000).wall_ns}), "23");
+  EXPECT_EQ(numbers({.until_wall_ns = At(2000).wall_ns}), "12");
+  EXPECT_EQ(numbers({.model = "gpt-4o-2024*"}), "123");
+  EXPECT_EQ(numbers({.model = "gpt-4"}), "");
+  EXPECT_EQ(numbers({.tags = {{"number", "2"}}}), "2");
+  EXPECT_EQ(numbers({.tags = {{"number", ""}, {"tenant", "acme"}}}), "123");
+  EXPECT_EQ(numbers({.errors_only = true}), "");
+  EXPECT_EQ(numbers({.limit = 2}), "23");
+}
+
+TEST(StoreReader, RunsAreResolvedByPrefixAndByLast) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  for (uint8_t number = 1; number <= 3; ++number) {
+    schema::RecordedRun recorded = SampleRun(number);
+    if (number == 3) recorded.run.origin = schema::RunOrigin::kReplay;
+    WriteRun(writer.get(), recorded);
+  }
+  auto reader = OpenStore(store.path());
+  const std::string id = ToString(RunId(1));
+  EXPECT_EQ(*reader->ResolveRun("last"), RunId(2));
+  EXPECT_EQ(*reader->ResolveRun(id), RunId(1));
+  std::string lower = id;
+  for (char& c : lower) c = static_cast<char>(tolower(c));
+  EXPECT_EQ(*reader->ResolveRun(lower), RunId(1));
+  EXPECT_EQ(*reader->ResolveRun(id.substr(0, 12)), RunId(1));
+  const absl::Status ambiguous = reader->ResolveRun(id.substr(0, 8)).status();
+  EXPECT_EQ(ambiguous.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(ambiguous.message().find(id), absl::string_view::npos) << ambiguous;
+  EXPECT_EQ(reader->ResolveRun("01H").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(reader->ResolveRun("7ZZZZZ").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(StoreReader, ARunMaySpanSegments) {
+  RecordedStore store;
+  const schema::RecordedRun whole = SampleRun(1);
+  auto first = store.NewSegment(1'700'000'000'000);
+  ASSERT_EQ(first->AddRun(whole.run), WriteCode::kOk);
+  ASSERT_EQ(first->AddComponent(RunId(1), whole.components[0]), WriteCode::kOk);
+  ASSERT_EQ(first->AddEvent(whole.events[0]), WriteCode::kOk);
+  ASSERT_EQ(first->AddOpenCall(whole.events[1]), WriteCode::kOk);
+  ASSERT_EQ(first->Commit(), WriteCode::kOk);
+  auto second = store.NewSegment(1'700'000'001'000);
+  ASSERT_EQ(second->AddRun(whole.run), WriteCode::kOk);
+  ASSERT_EQ(second->AddComponent(RunId(1), whole.components[0]), WriteCode::kOk);
+  ASSERT_EQ(second->AddEvent(whole.events[1]), WriteCode::kOk);
+  ASSERT_EQ(second->AddEvent(whole.events[2]), WriteCode::kOk);
+  ASSERT_EQ(second->AddRunEnd(*whole.end), WriteCode::kOk);
+  ASSERT_EQ(second->Commit(), WriteCode::kOk);
+  store.Seal(first.get());
+  auto reader = OpenStore(store.path());
+  auto loaded = reader->LoadRun(RunId(1), {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ExpectSameRun(whole, *loaded);
+  auto summary = reader->Summarize(RunId(1));
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->model_calls, 1);
+  EXPECT_EQ(summary->tool_calls, 1);
+  EXPECT_EQ(summary->error_calls, 0);
+}
+
+// cases/replay.md 20
+TEST(StoreReader, ACorruptSegmentHidesNoOther) {
+  RecordedStore store;
+  auto good = store.NewSegment(1'700'000'000'000);
+  WriteRun(good.get(), SampleRun(1));
+  store.Seal(good.get());
+  const std::string bad_path = store.NewSegmentPath(1'700'000'001'000);
+  std::ofstream(bad_path) << std::string(5000, 'x');
+  const std::string newer_path = store.NewSegmentPath(1'700'000'002'000);
+  std::filesystem::copy_file(good->path(), newer_path);
+  Tamper(newer_path, "PRAGMA user_version=7");
+  auto reader = OpenStore(store.path());
+  auto list = reader->ListRuns({});
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->size(), 1U);
+  ASSERT_EQ(reader->problems().size(), 2U);
+  EXPECT_NE(reader->problems()[0].find("no SQLite file"), std::string::npos);
+  EXPECT_NE(reader->problems()[1].find("schema version 7"), std::string::npos);
+  EXPECT_EQ(StoreReader::Open(newer_path).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(StoreReader::Open(bad_path).status().code(), absl::StatusCode::kDataLoss);
+}
+
+// cases/replay.md 20
+TEST(StoreReader, ADamagedBodyIsAnErrorThatNamesEventAndSegment) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  WriteRun(writer.get(), SampleRun(1));
+  WriteRun(writer.get(), SampleRun(2));
+  store.Seal(writer.get());
+  Tamper(writer->path(),
+         "UPDATE body SET frame = zeroblob(length(frame)) WHERE ordinal ="
+         " (SELECT response_body FROM event WHERE sequence = 103)");
+  auto reader = OpenStore(store.path());
+  const absl::Status damaged = reader->LoadRun(RunId(1), {}).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(damaged.message().find("event 103"), absl::string_view::npos) << damaged;
+  EXPECT_NE(damaged.message().find(".db"), absl::string_view::npos) << damaged;
+  EXPECT_TRUE(reader->LoadRun(RunId(1), {.bodies = false}).ok());
+  auto list = reader->ListRuns({});
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 2U);
+  EXPECT_EQ(list->front().errors, std::vector<std::string>{"damaged"});
+}
+
+// cases/reports.md 62
+TEST(StoreReader, AForeignWalIsRefused) {
+  RecordedStore store;
+  RecordedStore backup;
+  auto writer = store.NewSegment();
+  WriteRun(writer.get(), SampleRun(1));
+  store.Seal(writer.get());
+  // A sealed file has no WAL: whatever lies beside it came from elsewhere.
+  std::ofstream(writer->path() + "-wal") << std::string(4096, 'w');
+  const absl::Status refused = StoreReader::Open(writer->path()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.message().find("-wal does not belong"), absl::string_view::npos) << refused;
+}
+
+TEST(StoreReader, WhatIsNoStoreIsNotFound) {
+  RecordedStore store;
+  EXPECT_EQ(StoreReader::Open(store.path() + "/nowhere").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(StoreReader::Open(store.layout().segments()).status().code(),
+            absl::StatusCode::kNotFound);
+  auto reader = OpenStore(store.path());
+  EXPECT_TRUE(reader->ListRuns({})->empty());
+  EXPECT_EQ(reader->ResolveRun("last").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace reenact::store
