@@ -93,7 +93,7 @@ WriteCode ToWriteCode(Failure failure) {
 WriteCode SegmentFile::Fail(Failure failure, const std::string& what, std::string* why) {
   *why = path_ + " " + what + ": " + connection_.message();
   Close();
-  return ToWriteCode(failure);
+  return failure == Failure::kNotADatabase ? WriteCode::kRefused : ToWriteCode(failure);
 }
 
 WriteCode SegmentFile::Open(const SegmentOptions& options, std::string* why) {
