@@ -91,7 +91,7 @@ class ChatStreamReader {
  public:
   ChatStreamReader(ModelView* view, AnomalyList* anomalies) : view_(view), anomalies_(anomalies) {}
 
-  void Read(const SseStream& stream);
+  void Read(std::string_view bytes);
   ChatEnding Finish(int64_t choices_asked);
 
  private:
@@ -105,9 +105,11 @@ class ChatStreamReader {
   bool cut_inside_record_ = false;
 };
 
-void ChatStreamReader::Read(const SseStream& stream) {
+void ChatStreamReader::Read(std::string_view bytes) {
+  const SseStream stream = ParseSse(bytes);
   anomalies_->NoteAll(stream.anomalies);
   bool last_was_read = false;
+  size_t read_end = 0;
   for (size_t i = 0; i < stream.events.size(); ++i) {
     const SseEvent& event = stream.events[i];
     if (view_->end_marker) {
@@ -116,8 +118,11 @@ void ChatStreamReader::Read(const SseStream& stream) {
       return;
     }
     last_was_read = AddRecord(event, static_cast<int64_t>(i));
+    read_end = event.end_offset;
   }
-  cut_inside_record_ = stream.missing_final_blank && !last_was_read;
+  // A last record that lacks only its blank line is whole.
+  const bool all_read = last_was_read && read_end == bytes.size();
+  cut_inside_record_ = stream.missing_final_blank && !all_read;
 }
 
 bool ChatStreamReader::AddRecord(const SseEvent& event, int64_t event_index) {
@@ -201,7 +206,7 @@ ChatEnding ChatStreamReader::Finish(int64_t choices_asked) {
 ChatEnding ReadChatStream(std::string_view bytes, int64_t choices_asked, ModelView* view,
                           AnomalyList* anomalies) {
   ChatStreamReader reader(view, anomalies);
-  reader.Read(ParseSse(bytes));
+  reader.Read(bytes);
   return reader.Finish(choices_asked);
 }
 
