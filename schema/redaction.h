@@ -9,6 +9,7 @@
 #define REENACT_SCHEMA_REDACTION_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@
 #include "schema/exchange.h"
 
 namespace reenact::schema {
+
+namespace internal {
+class SecretScanner;
+}
 
 // The version stored with each run. Raised when the same bytes would be redacted differently; an
 // older version stays readable as long as stores of it exist.
@@ -33,7 +38,7 @@ struct RedactionPolicy {
   // learned from a sensitive header. Also found URL-encoded, JSON-escaped and base64-encoded.
   // Values shorter than 6 bytes are ignored: they would eat ordinary text.
   std::vector<std::string> secrets;
-  std::vector<std::string> extra_json_keys;  // Lower case; their string values are replaced.
+  std::vector<std::string> extra_json_keys;  // Of any case; their string values are replaced.
 };
 
 // Where the result differs from the input: `old_size` bytes at `old_offset` became `new_size`
@@ -56,8 +61,26 @@ struct Redacted {
 // Cost: bodies without a suspicious byte are scanned once, without allocation beyond the copy.
 Redacted RedactBody(std::string_view body, const RedactionPolicy& policy);
 
-// True when RedactBody would replace something. The fast path of the writer.
+// True when RedactBody would replace something.
 bool NeedsRedaction(std::string_view body, const RedactionPolicy& policy);
+
+// A policy made ready once, for many bodies; the functions above make it ready on each call, which
+// costs about as much as a small body for every secret in it.
+// Threads: any number may use one.
+class Redactor {
+ public:
+  explicit Redactor(const RedactionPolicy& policy);
+  ~Redactor();
+  Redactor(const Redactor&) = delete;
+  Redactor& operator=(const Redactor&) = delete;
+
+  Redacted RedactBody(std::string_view body) const;
+  bool NeedsRedaction(std::string_view body) const;
+  std::string RedactUrl(std::string_view url) const;
+
+ private:
+  std::unique_ptr<const internal::SecretScanner> scanner_;  // Null: redaction is off.
+};
 
 // Moves the cuts of `exchange` so that they fit the redacted bytes: a read boundary inside a
 // replaced secret moves to the end of its replacement; none is lost.
