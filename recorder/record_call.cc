@@ -1,0 +1,299 @@
+#include "recorder/record_call.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "recorder/system_clock.h"
+#include "schema/exchange.h"
+#include "schema/json_view.h"
+#include "schema/model_name.h"
+#include "schema/redaction.h"
+
+namespace reenact::recorder {
+namespace {
+
+// Handles at rest. Each slot is taken and given with one exchange, so that there is no lock which a
+// fork could inherit, and no list that a killed thread could leave half linked.
+constexpr size_t kPoolSize = 64;
+constinit std::array<std::atomic<RecordedCall*>, kPoolSize> g_pool{};
+
+// Spreads threads over the slots: the address of a thread's errno is its own.
+size_t FirstSlot() noexcept {
+  return (reinterpret_cast<uintptr_t>(&errno) >> 12) * 7 % kPoolSize;
+}
+
+constexpr size_t kSlotsTried = 8;
+
+void AppendAllowed(const reenact_pair* headers, size_t count, schema::Headers* out) {
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view name = View(headers[i].name);
+    if (schema::IsAllowedHeader(name)) out->emplace_back(name, View(headers[i].value));
+  }
+}
+
+void LearnSecrets(Recorder* recorder, ProcessPart* part, const reenact_pair* headers,
+                  size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    if (schema::IsSecretHeader(View(headers[i].name))) {
+      recorder->LearnSecret(part, View(headers[i].value));
+    }
+  }
+}
+
+}  // namespace
+
+reenact_disposition RecordedScope::BeginCall(const reenact_call_info& info,
+                                             reenact_call** out) noexcept {
+  *out = nullptr;
+  Recorder* const recorder = run_->recorder();
+  if (!recorder->Records(info.boundary)) return REENACT_LIVE;
+  ProcessPart* const part = recorder->part();
+  if (!run_->Ready(part)) return REENACT_LIVE;
+  RecordedCall* const call = RecordedCall::Take();
+  if (call == nullptr) {
+    recorder->CountDrop(part, store::DropReason::kMemory, info.request.size);
+    return REENACT_LIVE;
+  }
+  run_->Ref();
+  try {
+    call->Begin(run_, part, path_, info);
+    *out = call;
+  } catch (...) {
+    recorder->CountDrop(part, store::DropReason::kMemory, info.request.size);
+    call->Give();
+  }
+  return REENACT_LIVE;
+}
+
+RecordedCall* RecordedCall::Take() noexcept {
+  const size_t first = FirstSlot();
+  for (size_t i = 0; i < kSlotsTried; ++i) {
+    std::atomic<RecordedCall*>& slot = g_pool[(first + i) % kPoolSize];
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    if (RecordedCall* call = slot.exchange(nullptr, std::memory_order_acquire)) return call;
+  }
+  return new (std::nothrow) RecordedCall();
+}
+
+void RecordedCall::Give() noexcept {
+  if (counted_in_flight_) part_->model_calls_in_flight.fetch_sub(1, std::memory_order_relaxed);
+  counted_in_flight_ = false;
+  if (run_ != nullptr) run_->Unref();
+  run_ = nullptr;
+  part_ = nullptr;
+  const size_t first = FirstSlot();
+  for (size_t i = 0; i < kSlotsTried; ++i) {
+    RecordedCall* empty = nullptr;
+    if (g_pool[(first + i) % kPoolSize].compare_exchange_strong(
+            empty, this, std::memory_order_release, std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  delete this;
+}
+
+// --- the beginning
+// ------------------------------------------------------------------------------------
+
+void RecordedCall::Begin(RecordedRun* run, ProcessPart* part, const std::string& scope,
+                         const reenact_call_info& info) {
+  run_ = run;
+  part_ = part;
+  Recorder* const recorder = run->recorder();
+  end_.begin_sequence = 0;
+  end_.exchange.clear();
+  end_.meta.clear();
+  last_offset_ns_ = 0;
+  answer_lost_ = false;
+  counted_in_flight_ = info.boundary == REENACT_MODEL;
+  event_.in_flight = 0;
+  if (counted_in_flight_) {
+    event_.in_flight = part->model_calls_in_flight.fetch_add(1, std::memory_order_relaxed);
+  }
+  LearnSecrets(recorder, part, info.headers, info.header_count);
+  FillEvent(scope, info);
+  response_.Reset(part->log(recorder->options()), recorder->options().body_limit_bytes);
+  if (recorder->options().require_pinned && info.boundary == REENACT_MODEL) {
+    CheckPinned(View(info.provider), View(info.request));
+  }
+  event_.started = {recorder->WallNs(), MonotonicNs()};
+  AppendBegin(View(info.request));
+}
+
+void RecordedCall::FillEvent(const std::string& scope, const reenact_call_info& info) {
+  event_.run = run_->id();
+  event_.scope = scope;
+  event_.boundary = static_cast<schema::Boundary>(info.boundary);
+  event_.name = View(info.name);
+  event_.provider = View(info.provider);
+  event_.endpoint = View(info.endpoint);
+  event_.request_headers.clear();
+  AppendAllowed(info.headers, info.header_count, &event_.request_headers);
+  event_.request.cut = false;
+  event_.attempt = info.attempt;
+}
+
+void RecordedCall::CheckPinned(std::string_view provider, std::string_view request) {
+  const auto document = schema::JsonDocument::Parse(request);
+  if (!document || !document->root()["model"].is_string()) return;
+  const std::string model = document->root()["model"].AsString();
+  const schema::ModelNameClass name = schema::ClassifyModelName(provider, model);
+  if (name.pinning != schema::Pinning::kFloating) return;
+  run_->recorder()->floating_models.fetch_add(1, std::memory_order_relaxed);
+  run_->recorder()->Warn("model \"" + model + "\" is not pinned: " + name.evidence);
+}
+
+void RecordedCall::AppendBegin(std::string_view request) {
+  Recorder* const recorder = run_->recorder();
+  const uint64_t limit = recorder->options().body_limit_bytes;
+  store::SpilledBody spilled;
+  std::string_view tail = request;
+  BodyCollector large;
+  EventLog* const log = part_->log(recorder->options());
+  if (log != nullptr &&
+      (request.size() > kSpillThreshold || (limit != 0 && request.size() > limit))) {
+    large.Reset(log, limit);
+    large.Append(request);
+    const BodyCollector::Finished finished = large.Finish();
+    tail = finished.tail;
+    if (finished.spilled.path.empty()) {
+      event_.request.cut = finished.spilled.cut;
+      event_.request.original_size = finished.spilled.original_size;
+      event_.request.original_digest = finished.spilled.original_digest;
+    } else {
+      spilled = finished.spilled;
+    }
+  }
+  record_.clear();
+  store::EncodeCallBegin(event_, spilled, &record_);
+  const std::string_view pieces[] = {record_, tail};
+  end_.begin_sequence = recorder->Append(part_, store::RecordKind::kCallBegin, pieces, 2);
+}
+
+// --- the answer
+// ---------------------------------------------------------------------------------------
+
+ProcessPart* RecordedCall::OwnPart() noexcept {
+  return part_ != nullptr && part_->token() == ProcessToken() ? part_ : nullptr;
+}
+
+void RecordedCall::AppendItem(schema::ExchangeItem item) {
+  item.offset_ns = MonotonicNs() - event_.started.monotonic_ns;
+  schema::AppendExchangeItem(&end_.exchange, item, last_offset_ns_);
+  last_offset_ns_ = item.offset_ns;
+}
+
+reenact_code RecordedCall::Head(int32_t status, const reenact_pair* headers,
+                                size_t header_count) noexcept {
+  if (!recorded()) return REENACT_DROPPED;
+  LearnSecrets(run_->recorder(), part_, headers, header_count);
+  try {
+    schema::ExchangeItem item;
+    item.kind = schema::ExchangeItemKind::kHead;
+    item.status = status;
+    AppendAllowed(headers, header_count, &item.headers);
+    AppendItem(std::move(item));
+    return REENACT_OK;
+  } catch (...) {
+    answer_lost_ = true;
+    return REENACT_DROPPED;
+  }
+}
+
+reenact_code RecordedCall::Chunk(std::string_view bytes) noexcept {
+  if (!recorded()) return REENACT_DROPPED;
+  try {
+    schema::ExchangeItem item;
+    item.kind = schema::ExchangeItemKind::kBytes;
+    item.size = response_.Append(bytes);
+    if (item.size != 0 || bytes.empty()) AppendItem(std::move(item));
+    return REENACT_OK;
+  } catch (...) {
+    answer_lost_ = true;
+    return REENACT_DROPPED;
+  }
+}
+
+reenact_code RecordedCall::AttemptFailed(std::string_view detail) noexcept {
+  if (!recorded()) return REENACT_DROPPED;
+  try {
+    schema::ExchangeItem item;
+    item.kind = schema::ExchangeItemKind::kAttemptEnd;
+    item.detail = detail;
+    AppendItem(std::move(item));
+    return REENACT_OK;
+  } catch (...) {
+    answer_lost_ = true;
+    return REENACT_DROPPED;
+  }
+}
+
+reenact_code RecordedCall::Next(reenact_item*) noexcept {
+  return REENACT_INVALID_ARGUMENT;
+}
+
+// --- the end
+// ------------------------------------------------------------------------------------------
+
+reenact_code RecordedCall::End(int32_t end_state, const reenact_call_meta& meta) noexcept {
+  bool appended = false;
+  if (OwnPart() == nullptr) {
+    // Begun before a fork: it is the parent's to end, and so are its files.
+    Recorder* const recorder = run_->recorder();
+    recorder->CountDrop(recorder->part(), store::DropReason::kForkChild, 0);
+    response_.Abandon();
+    counted_in_flight_ = false;
+  } else if (end_.begin_sequence != 0) {
+    try {
+      appended = AppendEnd(end_state, meta);
+    } catch (...) {
+      run_->recorder()->CountDrop(part_, store::DropReason::kMemory, 0);
+    }
+  }
+  Give();
+  return appended ? REENACT_OK : REENACT_DROPPED;
+}
+
+bool RecordedCall::AppendEnd(int32_t end_state, const reenact_call_meta& meta) {
+  end_.elapsed_ns = MonotonicNs() - event_.started.monotonic_ns;
+  end_.state = static_cast<schema::EndState>(end_state);
+  end_.detail = View(meta.detail);
+  for (size_t i = 0; i < meta.fact_count; ++i) {
+    end_.meta.emplace_back(View(meta.facts[i].name), View(meta.facts[i].value));
+  }
+  BodyCollector::Finished finished = response_.Finish();
+  if (finished.spilled.cut || answer_lost_) {
+    TrimExchange(finished.size);
+    if (end_.state == schema::EndState::kComplete) {
+      end_.state = schema::EndState::kTruncatedByLimit;
+    }
+  }
+  end_.spilled = std::move(finished.spilled);
+  record_.clear();
+  store::EncodeCallEnd(end_, &record_);
+  const std::string_view pieces[] = {record_, finished.tail};
+  return run_->recorder()->Append(part_, store::RecordKind::kCallEnd, pieces, 2) != 0;
+}
+
+// The reads that were counted before the body was cut must add up to what there is of it.
+void RecordedCall::TrimExchange(uint64_t body_size) {
+  auto exchange = schema::DecodeExchange(end_.exchange);
+  if (!exchange) exchange.emplace();
+  for (schema::ExchangeItem& item : *exchange) {
+    if (item.kind != schema::ExchangeItemKind::kBytes) continue;
+    if (item.size > body_size) item.size = body_size;
+    body_size -= item.size;
+  }
+  if (body_size != 0) {
+    schema::ExchangeItem rest;
+    rest.offset_ns = last_offset_ns_;
+    rest.size = body_size;
+    exchange->push_back(std::move(rest));
+  }
+  end_.exchange = schema::EncodeExchange(*exchange);
+}
+
+}  // namespace reenact::recorder
