@@ -1,0 +1,37 @@
+// Which store a command speaks of, and opening it. The one place that reads the environment for it.
+
+#ifndef REENACT_TOOLS_REENACT_OPEN_STORE_H_
+#define REENACT_TOOLS_REENACT_OPEN_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "schema/record.h"
+#include "store/store_reader.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+
+struct StorePlace {
+  std::string path;
+  std::string chosen_by;  // "--store", "REENACT_STORE", "XDG_DATA_HOME", "the default".
+};
+
+// --store, else $REENACT_STORE, else $XDG_DATA_HOME/reenact, else ~/.local/share/reenact.
+// Errors: InvalidArgument for a store on another machine; FailedPrecondition without a home.
+absl::StatusOr<StorePlace> FindStore(const Context& context);
+
+// Opens it for reading. Errors: as StoreReader::Open; messages say how the place was chosen.
+absl::StatusOr<std::unique_ptr<store::StoreReader>> OpenStore(const Context& context);
+
+// Finds a run by "last", id or unique prefix, and loads all of it.
+absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text);
+
+// Notes the segments that could not be read: what was printed may lack their runs.
+void NoteProblems(const Context& context, const store::StoreReader& reader);
+
+}  // namespace reenact::tools
+
+#endif  // REENACT_TOOLS_REENACT_OPEN_STORE_H_

@@ -1,0 +1,126 @@
+#include <sys/wait.h>
+
+#include "tools/reenact/replay_command.h"
+#include "tools/reenact/replay_text.h"
+#include "tools/reenact/run_diff_text.h"
+#include "tools/reenact/run_view.h"
+
+namespace reenact::tools {
+namespace {
+
+void WriteEventIndex(const RunView& tape, std::string_view name, uint64_t sequence,
+                     JsonWriter* json) {
+  if (const std::optional<int64_t> index = tape.IndexOf(sequence)) {
+    json->IntField(name, *index);
+  } else {
+    json->NullField(name);
+  }
+}
+
+void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence,
+                     JsonWriter* json) {
+  json->BeginObject();
+  json->TextField("kind", replayer::ToString(divergence.kind));
+  json->TextField("scope", divergence.scope);
+  json->TextField("boundary", schema::ToString(divergence.boundary));
+  json->TextField("name", divergence.name);
+  json->IntField("ordinal", divergence.ordinal);
+  json->TextField("key", divergence.key);
+  if (divergence.closest) {
+    WriteEventIndex(tape, "closest_event", *divergence.closest, json);
+    json->UintField("closest_sequence", *divergence.closest);
+  } else {
+    json->NullField("closest_event");
+    json->NullField("closest_sequence");
+  }
+  WritePaths(divergence.differences, json);
+  json->Key("candidate_sequences");
+  json->BeginArray();
+  for (const uint64_t candidate : divergence.candidates) json->Uint(candidate);
+  json->EndArray();
+  json->TextField("message", divergence.message);
+  json->EndObject();
+}
+
+void WriteTexts(std::string_view name, const std::vector<std::string>& texts, JsonWriter* json) {
+  json->Key(name);
+  json->BeginArray();
+  for (const std::string& text : texts) json->Text(text);
+  json->EndArray();
+}
+
+void WriteNetwork(const replayer::GuardReport& network, JsonWriter* json) {
+  json->Key("network");
+  json->BeginObject();
+  json->BoolField("guarded", network.guarded);
+  json->TextField("why_not", network.why_not);
+  json->IntField("refused", network.refused);
+  json->IntField("loopback", network.loopback);
+  json->Key("attempts");
+  json->BeginArray();
+  for (const replayer::NetworkAttempt& attempt : network.attempts) {
+    json->BeginObject();
+    json->IntField("pid", attempt.pid);
+    json->TextField("call", attempt.call);
+    json->TextField("address", attempt.address);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+void WriteProgram(const replayer::RunnerResult& result, JsonWriter* json) {
+  json->Key("program");
+  json->BeginObject();
+  if (WIFSIGNALED(result.exit_status)) {
+    json->NullField("exit_status");
+    json->IntField("signal", WTERMSIG(result.exit_status));
+  } else {
+    json->IntField("exit_status", WEXITSTATUS(result.exit_status));
+    json->NullField("signal");
+  }
+  json->IntField("elapsed_ns", result.elapsed_ns);
+  json->EndObject();
+}
+
+}  // namespace
+
+void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& result,
+                 JsonWriter* json) {
+  const replayer::ReplayReport& report = result.report;
+  const RunView view = ViewRun(tape);
+  json->BeginObject();
+  json->TextField("run", schema::ToString(tape.run.id));
+  json->TextField("verdict", VerdictText(result));
+  json->TextField("inconclusive_because", InconclusiveReason(result));
+  json->TextField("level", replayer::ToString(report.level));
+  WriteTexts("relaxed_by", report.relaxed_by, json);
+  json->BoolField("bound", report.bound);
+  json->BoolField("finished", report.finished);
+  json->IntField("calls_on_tape", report.calls_on_tape);
+  json->IntField("calls_served", report.calls_served);
+  json->IntField("readings_on_tape", report.readings_on_tape);
+  json->IntField("readings_served", report.readings_served);
+  json->IntField("interchangeable", report.interchangeable);
+  json->IntField("attempts_on_tape", report.attempts_on_tape);
+  json->IntField("refused_runs", report.refused_runs);
+  json->BoolField("output_equal", report.output_equal);
+  json->TextField("fingerprint", report.fingerprint);
+  if (report.derived.run.id.IsZero()) {
+    json->NullField("derived_run");
+  } else {
+    json->TextField("derived_run", schema::ToString(report.derived.run.id));
+  }
+  WriteNetwork(result.network, json);
+  WriteProgram(result, json);
+  WriteTexts("notes", report.notes, json);
+  json->Key("divergences");
+  json->BeginArray();
+  for (const replayer::Divergence& divergence : report.divergences) {
+    WriteDivergence(view, divergence, json);
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+}  // namespace reenact::tools

@@ -1,0 +1,192 @@
+#include "tools/reenact/replay_text.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tools/reenact/replay_command.h"
+#include "tools/reenact/run_diff_text.h"
+#include "tools/reenact/run_text.h"
+#include "tools/reenact/run_view.h"
+#include "tools/reenact/time_text.h"
+
+namespace reenact::tools {
+namespace {
+
+using replayer::Divergence;
+using replayer::DivergenceKind;
+using replayer::FidelityLevel;
+using replayer::Verdict;
+
+std::string Line(std::string_view label, const std::string& value) {
+  return "  " + PadRight(label, 11) + value + "\n";
+}
+
+std::string LevelMeaning(FidelityLevel level) {
+  switch (level) {
+    case FidelityLevel::kR0:
+      return "recorded bytes were served";
+    case FidelityLevel::kR1:
+      return "the same requests were made";
+    case FidelityLevel::kR2:
+      return "the same answers and readings were consumed in order";
+  }
+  return "";
+}
+
+std::string ExitText(int status) {
+  if (WIFSIGNALED(status)) return "ended by signal " + std::to_string(WTERMSIG(status));
+  return "exit status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : status);
+}
+
+std::string NetworkText(const replayer::GuardReport& network) {
+  if (!network.guarded) {
+    return "not guarded" + (network.why_not.empty() ? "" : ": " + Printable(network.why_not));
+  }
+  std::string out = Counted(network.refused, "outbound attempt") + " refused";
+  for (size_t i = 0; i < network.attempts.size() && i < 5; ++i) {
+    const replayer::NetworkAttempt& attempt = network.attempts[i];
+    out += (i == 0 ? ": " : ", ") + Printable(attempt.call + " " + attempt.address) + " (pid " +
+           std::to_string(attempt.pid) + ")";
+  }
+  return out;
+}
+
+std::string ServedText(const replayer::ReplayReport& report) {
+  std::string out =
+      std::to_string(report.calls_served) + " of " + Counted(report.calls_on_tape, "call") + ", " +
+      std::to_string(report.readings_served) + " of " + Counted(report.readings_on_tape, "reading");
+  if (report.interchangeable > 0) {
+    out += "; " + std::to_string(report.interchangeable) +
+           " interchangeable (equal requests that overlapped)";
+  }
+  return out;
+}
+
+std::string EventName(const RunView& tape, uint64_t sequence) {
+  const std::optional<int64_t> index = tape.IndexOf(sequence);
+  if (!index) return "record " + std::to_string(sequence);
+  const EventView& event = tape.events[static_cast<size_t>(*index)];
+  return "event #" + std::to_string(*index) + " (" + Printable(AddressOf(*event.event)) + ")";
+}
+
+std::string DivergenceText(const RunView& tape, const Divergence& divergence, size_t number,
+                           const Style& style) {
+  std::string address;
+  if (!divergence.name.empty()) {
+    if (!divergence.scope.empty()) address = divergence.scope + "/";
+    address += std::string(schema::ToString(divergence.boundary)) + " " + divergence.name + " [" +
+               std::to_string(divergence.ordinal) + "]";
+  }
+  std::string out = PadLeft(std::to_string(number), 3) + ". " +
+                    style(Ink::kRed, std::string(replayer::ToString(divergence.kind))) + "  " +
+                    style(Ink::kBold, Printable(address));
+  if (!divergence.key.empty()) out += "  key " + Printable(divergence.key);
+  out += "\n     " + Printable(divergence.message) + "\n";
+  if (divergence.closest) {
+    out += "     closest: " + EventName(tape, *divergence.closest) + "\n";
+  }
+  for (const uint64_t candidate : divergence.candidates) {
+    out += "     candidate: " + EventName(tape, candidate) + "\n";
+  }
+  return out + RenderPaths(divergence.differences, {"recorded", "attempted"}, 7, style);
+}
+
+}  // namespace
+
+std::string VerdictText(const replayer::RunnerResult& result) {
+  if (result.verdict == Verdict::kReproduced && ComparedNothing(result)) return "inconclusive";
+  return std::string(replayer::ToString(result.verdict));
+}
+
+std::string InconclusiveReason(const replayer::RunnerResult& result) {
+  if (VerdictText(result) != "inconclusive") return "";
+  if (!result.note.empty()) return result.note;
+  if (!result.report.inconclusive_because.empty()) return result.report.inconclusive_because;
+  return "nothing was compared";
+}
+
+std::string RenderReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& result,
+                         const Style& style) {
+  const replayer::ReplayReport& report = result.report;
+  const RunView view = ViewRun(tape);
+  std::string verdict = VerdictText(result);
+  const Ink ink = verdict == "reproduced" ? Ink::kGreen
+                  : verdict == "diverged" ? Ink::kRed
+                                          : Ink::kYellow;
+  const std::string because = InconclusiveReason(result);
+  std::string out = style(Ink::kBold, "Replay of " + schema::ToString(tape.run.id)) + "  " +
+                    Printable(tape.run.service + " " + tape.run.entry) + "\n";
+  out += Line("verdict", style(ink, verdict) + (because.empty() ? "" : ": " + Printable(because)));
+  out += Line("level",
+              std::string(replayer::ToString(report.level)) + ", " + LevelMeaning(report.level));
+  for (const std::string& reason : report.relaxed_by) out += Line("", "- " + Printable(reason));
+  out += Line("served", ServedText(report));
+  out += Line("network", NetworkText(result.network));
+  if (report.refused_runs > 0) {
+    out += Line("refused", Counted(report.refused_runs, "other run") + " of the program");
+  }
+  if (report.finished) {
+    out += Line("output", report.output_equal ? "equal to the recorded one"
+                                              : "differs from the recorded one");
+  }
+  out += Line("program", ExitText(result.exit_status) + ", " + FormatDuration(result.elapsed_ns));
+  if (!report.fingerprint.empty()) out += Line("fingerprint", Printable(report.fingerprint));
+  if (!report.derived.run.id.IsZero()) {
+    out += Line("kept as", schema::ToString(report.derived.run.id));
+  }
+  for (const std::string& note : report.notes) out += Line("note", Printable(note));
+  if (report.divergences.empty()) return out;
+  out += "\n" + style(Ink::kBold, "Divergences, in order") + "\n";
+  for (size_t i = 0; i < report.divergences.size(); ++i) {
+    out += DivergenceText(view, report.divergences[i], i + 1, style);
+  }
+  return out;
+}
+
+bool AddOutcome(replayer::RunnerResult result, std::vector<ReplayOutcome>* outcomes) {
+  const auto first_message = [](const replayer::RunnerResult& of) {
+    return of.report.divergences.empty() ? std::string() : of.report.divergences.front().message;
+  };
+  for (ReplayOutcome& outcome : *outcomes) {
+    const replayer::RunnerResult& other = outcome.first;
+    if (VerdictText(other) == VerdictText(result) && other.report.level == result.report.level &&
+        other.report.fingerprint == result.report.fingerprint &&
+        first_message(other) == first_message(result)) {
+      ++outcome.count;
+      return false;
+    }
+  }
+  outcomes->push_back({1, std::move(result)});
+  return true;
+}
+
+std::string RenderOutcomes(const std::vector<ReplayOutcome>& outcomes, const Style& style) {
+  Table table({{.title = "RUNS", .right = true},
+               {.title = "VERDICT"},
+               {.title = "LEVEL"},
+               {.title = "REFUSED", .right = true},
+               {.title = "FINGERPRINT"},
+               {.title = "FIRST DIVERGENCE", .shrinks = true}},
+              kTextWidth);
+  for (const ReplayOutcome& outcome : outcomes) {
+    const replayer::ReplayReport& report = outcome.first.report;
+    const std::string verdict = VerdictText(outcome.first);
+    std::string first = InconclusiveReason(outcome.first);
+    if (!report.divergences.empty()) {
+      first = std::string(replayer::ToString(report.divergences.front().kind)) + " " +
+              report.divergences.front().name;
+    }
+    table.AddRow(
+        {std::to_string(outcome.count), verdict, std::string(replayer::ToString(report.level)),
+         std::to_string(outcome.first.network.refused), report.fingerprint.substr(0, 16), first},
+        verdict == "reproduced" ? Ink::kGreen
+        : verdict == "diverged" ? Ink::kRed
+                                : Ink::kYellow);
+  }
+  return table.Render(style);
+}
+
+}  // namespace reenact::tools

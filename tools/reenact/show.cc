@@ -1,0 +1,88 @@
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/reenact/open_store.h"
+#include "tools/reenact/run_json.h"
+#include "tools/reenact/run_text.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+namespace {
+
+struct ShowOptions {
+  std::string run = "last";
+  int64_t event = -1;
+  std::string raw;
+};
+
+int ShowEvent(const ShowOptions& options, const Context& context, const RunView& view) {
+  const auto count = static_cast<int64_t>(view.events.size());
+  if (options.event >= count) {
+    return Refuse(context, "run " + schema::ToString(view.run().id) + " has " +
+                               Counted(count, "event") + ", counted from 0; there is no event " +
+                               std::to_string(options.event));
+  }
+  const EventView& event = view.events[static_cast<size_t>(options.event)];
+  if (options.raw == "request") {
+    Print(event.event->request.bytes);
+  } else if (options.raw == "response") {
+    Print(event.event->response.bytes);
+  } else if (context.json) {
+    JsonWriter json = JsonWriter::Document("show");
+    json.TextField("run", schema::ToString(view.run().id));
+    json.Key("event");
+    WriteEvent(event, true, &json);
+    json.EndObject();
+    Print(json.Take());
+  } else {
+    Print(RenderEvent(view, event, context.style));
+  }
+  return kExitOk;
+}
+
+int Show(const ShowOptions& options, const Context& context) {
+  if (!options.raw.empty() && options.event < 0) {
+    return Refuse(context, "--raw writes the bytes of one event: add --event N");
+  }
+  auto reader = OpenStore(context);
+  if (!reader.ok()) return Fail(context, reader.status());
+  auto recorded = LoadRun(reader->get(), options.run);
+  if (!recorded.ok()) return Fail(context, recorded.status());
+  const RunView view = ViewRun(*recorded);
+  if (options.event >= 0) return ShowEvent(options, context, view);
+  if (context.json) {
+    JsonWriter json = JsonWriter::Document("show");
+    json.Key("run");
+    WriteRun(view, &json);
+    json.EndObject();
+    Print(json.Take());
+  } else {
+    Print(RenderRun(view, context.style));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddShowVerb(CLI::App* app, Context* context) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* verb =
+      AddVerb(app, context,
+              {.name = "show",
+               .summary = "One run as a timeline, what stands out first; or one event, whole",
+               .example = "  reenact show last\n"
+                          "  reenact show 01JNXW --event 3\n"
+                          "  reenact show 01JNXW --event 3 --raw response > answer.sse"},
+              [options, context] { return Show(*options, *context); });
+  verb->add_option("RUN", options->run, "an id, a unique prefix of one, or last")
+      ->capture_default_str();
+  verb->add_option("--event", options->event, "this event, counted from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  verb->add_option("--raw", options->raw, "only these bytes of the event, exactly as recorded")
+      ->check(CLI::IsMember({"request", "response"}));
+}
+
+}  // namespace reenact::tools

@@ -1,0 +1,103 @@
+#include "tools/reenact/verb.h"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace reenact::tools {
+namespace {
+
+// CLI11's help, with `-- COMMAND` in the usage line of the verbs that take one.
+class VerbFormatter : public CLI::Formatter {
+ public:
+  explicit VerbFormatter(bool takes_command) : takes_command_(takes_command) { column_width(28); }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    const size_t end = usage.find_last_not_of('\n');
+    if (takes_command_ && end != std::string::npos) {
+      usage.insert(end + 1, " -- COMMAND [ARG...]");
+    }
+    return usage;
+  }
+
+ private:
+  bool takes_command_ = false;
+};
+
+std::string CodeName(const absl::Status& status) {
+  return std::string(absl::StatusCodeToString(status.code()));
+}
+
+}  // namespace
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? kExitInconclusive
+                                                                         : kExitRefused;
+}
+
+CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
+                  std::function<int()> action) {
+  CLI::App* verb = parent->add_subcommand(text.name, text.summary);
+  verb->formatter(std::make_shared<VerbFormatter>(text.takes_command));
+  verb->footer(std::string("Example:\n") + text.example);
+  verb->add_option("--store", context->store, "store folder or bundle file")
+      ->type_name("DIR|FILE")
+      ->group("Everywhere");
+  verb->add_flag("--json", context->json, "JSON on standard output")->group("Everywhere");
+  std::string name = parent->get_parent() == nullptr ? "" : parent->get_name() + " ";
+  name += text.name;
+  const bool takes_command = text.takes_command;
+  verb->callback([context, name, takes_command, action = std::move(action)] {
+    context->verb = name;
+    context->action = [context, name, takes_command, action] {
+      if (context->has_command && !takes_command) {
+        return Refuse(*context, "this verb takes no command after --; remove it");
+      }
+      return action();
+    };
+  });
+  return verb;
+}
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void Note(const Context& context, std::string_view text) {
+  std::string line = "reenact";
+  if (!context.verb.empty()) line += " " + context.verb;
+  line += ": " + PrintableLines(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int Fail(const Context& context, const absl::Status& status) {
+  return FailWith(context, status, ExitCodeOf(status));
+}
+
+int FailWith(const Context& context, const absl::Status& status, int exit_code) {
+  const std::string message(status.message());
+  Note(context, message);
+  if (context.json) {
+    JsonWriter json = JsonWriter::Document(context.verb);
+    json.Key("error");
+    json.BeginObject();
+    json.TextField("code", CodeName(status));
+    json.TextField("message", message);
+    json.IntField("exit_code", exit_code);
+    json.EndObject();
+    json.EndObject();
+    Print(json.Take());
+  }
+  return exit_code;
+}
+
+int Refuse(const Context& context, std::string_view message) {
+  return Fail(context,
+              absl::InvalidArgumentError(absl::string_view(message.data(), message.size())));
+}
+
+}  // namespace reenact::tools

@@ -1,0 +1,93 @@
+#include "store/verify.h"
+
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/reenact/open_store.h"
+#include "tools/reenact/progress.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+namespace {
+
+void PrintJson(const std::string& path, const store::VerifyReport& report) {
+  JsonWriter json = JsonWriter::Document("verify");
+  json.TextField("path", path);
+  json.IntField("segments", report.segments);
+  json.IntField("records", report.records);
+  json.IntField("bodies", report.bodies);
+  json.IntField("tombstones", report.tombstones);
+  json.Key("findings");
+  json.BeginArray();
+  for (const store::VerifyFinding& finding : report.findings) {
+    json.BeginObject();
+    json.TextField("segment", finding.segment);
+    json.TextField("record", finding.record);
+    json.TextField("problem", finding.problem);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  Print(json.Take());
+}
+
+void PrintText(const store::VerifyReport& report, const Style& style) {
+  for (const store::VerifyFinding& finding : report.findings) {
+    Print(style(Ink::kRed,
+                Printable(finding.segment + ": " + finding.record + ": " + finding.problem)) +
+          "\n");
+  }
+  std::string line = Counted(report.segments, "segment") + ", " +
+                     Counted(report.records, "record") + " and " +
+                     Counted(report.bodies, "body", "bodies") + " checked";
+  if (report.tombstones > 0) {
+    line += ", " + Counted(report.tombstones, "pruned segment") + " accounted for";
+  }
+  const auto count = static_cast<int64_t>(report.findings.size());
+  line += count == 0 ? ": as recorded" : ": " + Counted(count, "finding");
+  Print(line + "\n");
+}
+
+int Verify(const std::string& path_option, const Context& context) {
+  std::string path = path_option;
+  if (path.empty()) {
+    absl::StatusOr<StorePlace> place = FindStore(context);
+    if (!place.ok()) return Fail(context, place.status());
+    path = place->path;
+  }
+  absl::StatusOr<store::VerifyReport> report;
+  {
+    Progress progress(context.progress, "verifying segments");
+    report = store::VerifyStore(
+        path, [&progress](int64_t done, int64_t total) { progress.Show(done, total); });
+  }
+  if (!report.ok()) return Fail(context, report.status());
+  if (context.json) {
+    PrintJson(path, *report);
+  } else {
+    PrintText(*report, context.style);
+  }
+  if (!report->findings.empty()) return kExitFinding;
+  if (report->segments == 0 && report->tombstones == 0) {
+    Note(context, "there was nothing to verify in " + path);
+    return kExitInconclusive;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddVerifyVerb(CLI::App* app, Context* context) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* verb = AddVerb(
+      app, context,
+      {.name = "verify",
+       .summary = "Is what was recorded what is there? Names the first record that does not fit",
+       .example = "  reenact verify\n  reenact verify refund.reenact"},
+      [path, context] { return Verify(*path, *context); });
+  verb->add_option("PATH", *path, "a store, a bundle or a segment; else the store");
+}
+
+}  // namespace reenact::tools
