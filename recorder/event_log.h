@@ -56,9 +56,9 @@ class EventLog {
   ~EventLog();
 
   // True in a child that was forked after Open. The log of the parent is of no use there: Append
-  // answers kForkChild, Flush and Close return false at once, Metrics tells only of drops made in the
-  // child. The child opens a log of its own; destroying the old one frees nothing that is shared.
-  // Cost: one load; safe in any thread, any time.
+  // answers kForkChild, Flush and Close return false at once, Metrics tells only of drops made in
+  // the child. The child opens a log of its own; destroying the old one frees nothing that is
+  // shared. Cost: one load; safe in any thread, any time.
   bool InForkedChild() const noexcept;
 
   // Any thread, never blocks on the disk. 0: dropped, for `*reason`.
@@ -80,14 +80,19 @@ class EventLog {
   class Spill {
    public:
     void Append(std::string_view bytes) noexcept;
+    // The file belongs to the record that will name it, and goes when that is stored.
     store::SpilledBody Finish() noexcept;
+    // That record was dropped: removes the file. Called by the destructor before Finish.
+    void Discard() noexcept;
     ~Spill();
 
    private:
     friend class EventLog;
     struct Impl;
+    Spill();
     std::unique_ptr<Impl> impl_;
   };
+
   // Null: no memory. The caller counts the drop and cuts the body.
   std::unique_ptr<Spill> NewSpill() noexcept;
 

@@ -151,7 +151,8 @@ struct Ring::Impl {
   RingHeader* header;
   RingChunks chunks;
   RingConsumer consumer;
-  std::unique_ptr<RingPolicy> policy;
+  std::unique_ptr<RingPolicy> policy;  // Null for a leftover.
+  std::shared_ptr<const schema::RedactionPolicy> leftover_policy;
   std::atomic<DropReason> full_reason{DropReason::kRingFull};
   Lane lanes[kMaxLanes];
   uint32_t lane_count;
@@ -257,6 +258,7 @@ std::unique_ptr<Ring> Ring::OpenLeftover(const std::string& path, std::string* w
   identity.segment_name = ReadText(header->segment_names[name], sizeof header->segment_names[name]);
   ring->policy_ = std::move(policy);
   ring->impl_ = std::make_unique<Impl>(std::move(mapping), nullptr);
+  ring->impl_->leftover_policy = std::make_shared<const schema::RedactionPolicy>(ring->policy_);
   return ring;
 }
 
@@ -481,8 +483,7 @@ size_t Ring::capacity_bytes() const noexcept {
 }
 
 std::shared_ptr<const schema::RedactionPolicy> Ring::CurrentPolicy() const {
-  if (impl_->policy != nullptr) return impl_->policy->Snapshot();
-  return std::make_shared<const schema::RedactionPolicy>(policy_);
+  return impl_->policy != nullptr ? impl_->policy->Snapshot() : impl_->leftover_policy;
 }
 
 void Ring::LearnSecret(std::string_view secret) noexcept {

@@ -86,7 +86,8 @@ class Ring {
   // A ring without a file: the same queue, lost with the process (durable_ack = false).
   static std::unique_ptr<Ring> CreateVolatile(const RingIdentity& identity,
                                               const schema::RedactionPolicy& policy, size_t size);
-  // Opens a ring that a dead process left, for recovery. Null with `*why` when `path` is no ring.
+  // Opens a ring that a dead process left, for recovery. Null with `*why` when `path` is no ring of
+  // ours; null with an empty `*why` when its process lives, or somebody else recovers it.
   static std::unique_ptr<Ring> OpenLeftover(const std::string& path, std::string* why);
   // Paths of all ring files that belong to `store_path`, whoever's they are, except the living ones
   // of this process.

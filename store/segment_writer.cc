@@ -1,7 +1,5 @@
 #include "store/segment_writer.h"
 
-#include <unistd.h>
-
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -9,6 +7,7 @@
 
 #include "store/internal/body_writer.h"
 #include "store/internal/chain_writer.h"
+#include "store/internal/fork_guard.h"
 #include "store/internal/manifest.h"
 #include "store/internal/pairs.h"
 #include "store/internal/posix_file.h"
@@ -38,7 +37,7 @@ struct SegmentWriter::Impl {
   void Rollback();
   WriteCode Note(Failure failure);
 
-  bool InForkedChild() const { return ::getpid() != process; }
+  bool InForkedChild() const { return fork_guard.InForkedChild(); }
 
   Failure KnownRun(const schema::Ulid& id, int64_t* run);
   Failure AddRun(const schema::Run& run);
@@ -69,7 +68,7 @@ struct SegmentWriter::Impl {
   RowLookup rows;
   BodyWriter bodies;
   BodyEncoder column_encoder{1};
-  pid_t process = ::getpid();
+  ForkGuard fork_guard;
   bool broken = false;
   bool sealed = false;  // Its last row is written.
   bool closed = false;  // Nothing can be added any more.
@@ -485,6 +484,10 @@ WriteCode SegmentWriter::Commit() {
 bool SegmentWriter::FindOpenCall(uint64_t sequence, schema::Event* begin) {
   if (impl_->InForkedChild() || impl_->closed || !impl_->rows.IsOpenCall(sequence)) return false;
   return impl_->rows.ReadOpenCall(sequence, begin, &impl_->last_error) == Failure::kNone;
+}
+
+uint64_t SegmentWriter::open_call_count() const {
+  return impl_->closed ? 0 : impl_->rows.OpenCalls().size();
 }
 
 WriteCode SegmentWriter::Seal(const std::string& manifest_path) {

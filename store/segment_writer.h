@@ -63,6 +63,7 @@ class SegmentWriter {
   WriteCode CloseOpenCalls();
   // The call that began with this sequence, if it is open. For the consumer after a restart.
   bool FindOpenCall(uint64_t sequence, schema::Event* begin);
+  uint64_t open_call_count() const;
 
   // Commits, checkpoints, records the chain's head in the store's manifest when `manifest_path` is
   // not empty, switches to journal_mode=DELETE and makes the file read-only (0444).

@@ -207,11 +207,11 @@ bool OpenLeftoverFile(const std::string& path, RingMapping* out, std::string* wh
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
     *why = path + ": not a file of ours";
   } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    *why = path + ": being recovered by somebody else";
+    why->clear();  // Being recovered by somebody else.
   } else if (OwnerHoldsLock(fd)) {
-    *why = path + ": its process is alive";
+    why->clear();
   } else if (fstat(fd, &status) != 0 || status.st_nlink == 0) {
-    *why = path + ": was recovered by somebody else";
+    why->clear();  // Was recovered by somebody else.
   } else if (status.st_size <= 0 || !MapShared(fd, static_cast<size_t>(status.st_size), out)) {
     *why = path + ": cannot be mapped";
   } else {
@@ -248,8 +248,7 @@ std::vector<std::string> RingFilesFor(const std::string& store_path) {
 
 std::string LetGo(RingMapping* mapping) {
   if (!EndsWith(mapping->path, kLivingSuffix)) return mapping->path;
-  std::string left(WithoutSuffix(mapping->path));
-  left += kLeftSuffix;
+  const std::string left = LeftName(mapping->path);
   if (rename(mapping->path.c_str(), left.c_str()) == 0) mapping->path = left;
   if (mapping->fd >= 0) close(mapping->fd);  // And with it the owner's lock.
   mapping->fd = -1;
@@ -265,6 +264,14 @@ void RemoveRingFile(const std::string& path) {
     if (IsSpillOf(path, candidate)) unlink(candidate.c_str());
   }
   unlink(path.c_str());
+}
+
+bool IsLeft(std::string_view ring_path) {
+  return EndsWith(ring_path, kLeftSuffix);
+}
+
+std::string LeftName(std::string_view ring_path) {
+  return std::string(WithoutSuffix(ring_path)) + std::string(kLeftSuffix);
 }
 
 std::string SpillPath(std::string_view ring_path, uint64_t number) {

@@ -35,7 +35,8 @@ std::vector<std::string> RingFolders();
 bool CreateRingFile(const std::string& store_path, size_t size, RingMapping* out, std::string* why);
 // The same memory without a file.
 bool MapWithoutFile(size_t size, RingMapping* out);
-// Maps a file whose owner is gone, and keeps others from doing so.
+// Maps a file whose owner is gone, and keeps others from doing so. False with an empty `*why`: the
+// owner lives, or somebody else recovers it.
 bool OpenLeftoverFile(const std::string& path, RingMapping* out, std::string* why);
 void Unmap(RingMapping* mapping);
 
@@ -46,6 +47,11 @@ std::vector<std::string> RingFilesFor(const std::string& store_path);
 std::string LetGo(RingMapping* mapping);
 // Removes the file and its spill files.
 void RemoveRingFile(const std::string& path);
+
+// The name says that its process let go of it.
+bool IsLeft(std::string_view ring_path);
+// The name that a living ring will have then.
+std::string LeftName(std::string_view ring_path);
 
 // "<folder>/<ring>.<number>.spill" for the ring at `ring_path`.
 std::string SpillPath(std::string_view ring_path, uint64_t number);
