@@ -44,14 +44,13 @@ CREATE TABLE run_end(
   at_wall_ns INTEGER NOT NULL, at_monotonic_ns INTEGER NOT NULL, state INTEGER NOT NULL,
   detail TEXT NOT NULL, output_body INTEGER REFERENCES body(ordinal), chain BLOB NOT NULL) STRICT;
 CREATE TABLE run_tag(
-  ordinal INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(ordinal), key TEXT NOT NULL,
-  value TEXT NOT NULL, chain BLOB NOT NULL) STRICT;
-CREATE INDEX run_tag_by_run ON run_tag(run);
+  run INTEGER NOT NULL REFERENCES run(ordinal), ordinal INTEGER NOT NULL, key TEXT NOT NULL,
+  value TEXT NOT NULL, chain BLOB NOT NULL, PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;
 CREATE TABLE component(
-  ordinal INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(ordinal), kind TEXT NOT NULL,
+  run INTEGER NOT NULL REFERENCES run(ordinal), ordinal INTEGER NOT NULL, kind TEXT NOT NULL,
   name TEXT NOT NULL, version TEXT NOT NULL, content_body INTEGER REFERENCES body(ordinal),
-  at_wall_ns INTEGER NOT NULL, at_monotonic_ns INTEGER NOT NULL, chain BLOB NOT NULL) STRICT;
-CREATE INDEX component_by_run ON component(run);
+  at_wall_ns INTEGER NOT NULL, at_monotonic_ns INTEGER NOT NULL, chain BLOB NOT NULL,
+  PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;
 CREATE TABLE event(
   sequence INTEGER PRIMARY KEY, ordinal INTEGER NOT NULL, end_sequence INTEGER NOT NULL,
   run INTEGER NOT NULL REFERENCES run(ordinal), scope TEXT NOT NULL, boundary INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schema/varint.h"
 #include "store/store_layout.h"
@@ -138,29 +139,30 @@ Salt BodyWriter::NewSalt(const schema::Body& body, int64_t ordinal) {
   return salt;
 }
 
-const RecentBody* BodyWriter::ChoosePrefix(const schema::Body& body, const BodyPlace& place) {
-  if (place.run == 0 || body.bytes.size() < kPrefixPaysBytes) return nullptr;
-  const RecentBody* prefix = recent_.FindPrefix(place.run, place.role, place.name, body.bytes);
-  if (prefix == nullptr || prefix->links + 1 >= kMaxPrefixLinks) return nullptr;
-  const size_t size = prefix->bytes.size();
-  if (size > kCheapPrefixBytes && size / kPrefixRatio > body.bytes.size()) return nullptr;
+RecentBodies::Prefix BodyWriter::ChoosePrefix(const schema::Body& body, const BodyPlace& place) {
+  if (place.run == 0 || body.bytes.size() < kPrefixPaysBytes) return {};
+  const RecentBodies::Prefix prefix =
+      recent_.FindPrefix(place.run, place.role, place.name, body.bytes);
+  if (prefix.body == nullptr || prefix.body->links + 1 >= kMaxPrefixLinks) return {};
+  const size_t size = prefix.body->bytes.size();
+  if (size > kCheapPrefixBytes && size / kPrefixRatio > body.bytes.size()) return {};
   return prefix;
 }
 
-Failure BodyWriter::Encode(const schema::Body& body, const BodyPlace& place, int* links) {
-  *links = 0;
+Failure BodyWriter::Encode(const schema::Body& body, const BodyPlace& place, RecentBody* recent) {
   if (hurried_) {
     frame_.codec = BodyCodec::kPlain;
     frame_.base = 0;
     frame_.raw_size = body.bytes.size();
     return Failure::kNone;  // AppendRow takes the bytes from where they are.
   }
-  const RecentBody* prefix = ChoosePrefix(body, place);
-  const std::string_view prefix_bytes = prefix == nullptr ? std::string_view() : prefix->bytes;
-  if (!encoder_.Encode(body.bytes, prefix_bytes, &frame_)) return Failure::kNoMemory;
+  const RecentBodies::Prefix prefix = ChoosePrefix(body, place);
+  const std::string_view bytes = prefix.body == nullptr ? std::string_view() : prefix.body->bytes;
+  if (!encoder_.Encode(body.bytes, bytes, &frame_)) return Failure::kNoMemory;
   if (frame_.codec == BodyCodec::kZstdPrefix) {
-    frame_.base = prefix->ordinal;
-    *links = prefix->links + 1;
+    frame_.base = prefix.body->ordinal;
+    recent->links = prefix.body->links + 1;
+    recent->turn = prefix.turn;
   }
   return Failure::kNone;
 }
@@ -213,18 +215,18 @@ Failure BodyWriter::Add(const schema::Body& body, const BodyPlace& place, int64_
       return Failure::kNone;
     }
   }
-  int links = 0;
-  Failure failure = Encode(body, place, &links);
+  RecentBody recent;
+  Failure failure = Encode(body, place, &recent);
   Known known;
   if (failure == Failure::kNone) failure = AppendRow(body, dedupe ? &key : nullptr, &known);
   if (failure != Failure::kNone) return failure;
   if (dedupe) RememberKnown(key, known);
   if (place.run != 0 && place.role != BodyRole::kOther && body.bytes.size() >= kPrefixPaysBytes) {
-    recent_.Remember(place.run, {.ordinal = known.ordinal,
-                                 .links = links,
-                                 .role = place.role,
-                                 .name = std::string(place.name),
-                                 .bytes = body.bytes});
+    recent.ordinal = known.ordinal;
+    recent.role = place.role;
+    recent.name = place.name;
+    recent.bytes = body.bytes;
+    recent_.Remember(place.run, std::move(recent));
   }
   *ordinal = known.ordinal;
   return Failure::kNone;

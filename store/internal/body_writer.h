@@ -77,8 +77,9 @@ class BodyWriter {
   const Known* FindKnown(const DedupeKey& key);
   void RememberKnown(const DedupeKey& key, const Known& known);
   Salt NewSalt(const schema::Body& body, int64_t ordinal);
-  const RecentBody* ChoosePrefix(const schema::Body& body, const BodyPlace& place);
-  sqlite::Failure Encode(const schema::Body& body, const BodyPlace& place, int* links);
+  RecentBodies::Prefix ChoosePrefix(const schema::Body& body, const BodyPlace& place);
+  // Fills frame_, and of `*recent` what is known of the body as a prefix for others.
+  sqlite::Failure Encode(const schema::Body& body, const BodyPlace& place, RecentBody* recent);
   sqlite::Failure AppendRow(const schema::Body& body, const DedupeKey* key, Known* known);
 
   ChainWriter* chain_;

@@ -12,6 +12,9 @@ namespace {
 
 // What a request must share with an older one for their names not to matter.
 constexpr size_t kSharedEnough = 64;
+// Turns between the requests that skip back; RecentBodies remembers more than that.
+constexpr int kSkip = 4;
+static_assert(kSkip < static_cast<int>(RecentBodies::kMaxRequests));
 
 size_t SharedBeginning(std::string_view a, std::string_view b) {
   constexpr size_t kBlock = 4096;
@@ -41,13 +44,13 @@ RecentBodies::RunBodies* RecentBodies::Find(int64_t run) {
   return &*found->second;
 }
 
-const RecentBody* RecentBodies::FindPrefix(int64_t run, BodyRole role, std::string_view name,
-                                           std::string_view bytes) {
+RecentBodies::Prefix RecentBodies::FindPrefix(int64_t run, BodyRole role, std::string_view name,
+                                              std::string_view bytes) {
   RunBodies* of_run = Find(run);
-  if (of_run == nullptr || role == BodyRole::kOther) return nullptr;
+  if (of_run == nullptr || role == BodyRole::kOther) return {};
   const RecentBody* best = nullptr;
-  size_t best_shared = kSharedEnough - 1;
   const RecentBody* latest = nullptr;
+  size_t best_shared = kSharedEnough - 1;
   for (const RecentBody& body : of_run->bodies) {
     if (body.role != role) continue;
     if (latest == nullptr && body.name == name) latest = &body;
@@ -58,7 +61,16 @@ const RecentBody* RecentBodies::FindPrefix(int64_t run, BodyRole role, std::stri
       best = &body;
     }
   }
-  return best != nullptr ? best : latest;
+  if (best == nullptr) return {.body = latest, .turn = 0};
+  const int turn = best->turn + 1;
+  if (turn % kSkip != 0) return {.body = best, .turn = turn};
+  for (const RecentBody& body : of_run->bodies) {
+    const bool skipped_to = body.role == role && body.turn == turn - kSkip;
+    if (skipped_to && SharedBeginning(bytes, body.bytes) > body.bytes.size() / 4 * 3) {
+      return {.body = &body, .turn = turn};
+    }
+  }
+  return {.body = best, .turn = turn};
 }
 
 void RecentBodies::Remember(int64_t run, RecentBody body) {

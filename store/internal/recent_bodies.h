@@ -19,6 +19,7 @@ enum class BodyRole : uint8_t { kRequest, kResponse, kOther };
 struct RecentBody {
   int64_t ordinal = 0;
   int links = 0;  // Frames between it and one that needs no base.
+  int turn = 0;   // How many requests it extends, one after the other, that were found here.
   BodyRole role = BodyRole::kOther;
   std::string name;  // Of the event.
   std::string bytes;
@@ -32,11 +33,17 @@ class RecentBodies {
   static constexpr size_t kMaxRequests = 6;
   static constexpr size_t kMaxResponses = 1;
 
+  struct Prefix {
+    const RecentBody* body = nullptr;  // Null: none. Good until the next call.
+    int turn = 0;                      // Of the body that it is for.
+  };
+
   // The best prefix for a body of this run: among requests the one that shares the longest
-  // beginning, else the latest of the same name; among responses the latest of the same name. Null:
-  // none. Good until the next call.
-  const RecentBody* FindPrefix(int64_t run, BodyRole role, std::string_view name,
-                               std::string_view bytes);
+  // beginning, else the latest of the same name; among responses the latest of the same name. Every
+  // fourth request of a conversation skips back to the fourth before it: what came since is written
+  // twice, but 16 links then span 50 requests instead of 16, each of which would begin with all of
+  // the history.
+  Prefix FindPrefix(int64_t run, BodyRole role, std::string_view name, std::string_view bytes);
   void Remember(int64_t run, RecentBody body);
   void ForgetRun(int64_t run);
   void Clear();
