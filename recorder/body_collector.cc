@@ -86,7 +86,6 @@ BodyCollector::Finished BodyCollector::Finish() {
     const NoCancellation no_cancellation;
     finished.spilled = spill_->Finish();
     finished.size = finished.spilled.size;
-    spill_.reset();
   } else {
     finished.tail = memory_;
     finished.size = memory_.size();
@@ -98,6 +97,11 @@ BodyCollector::Finished BodyCollector::Finish() {
     finished.spilled.original_digest = whole_ ? whole_->Finish() : schema::Digest{};
   }
   return finished;
+}
+
+void BodyCollector::Discard() noexcept {
+  const NoCancellation no_cancellation;
+  if (spill_) spill_->Discard();
 }
 
 void BodyCollector::Abandon() noexcept {

@@ -33,6 +33,8 @@ class BodyCollector {
   };
 
   Finished Finish();
+  // The record that was to name the spill file was dropped: the file goes too.
+  void Discard() noexcept;
 
   // The handle is given up in a forked child, where the parent's file must be left alone.
   void Abandon() noexcept;

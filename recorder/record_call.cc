@@ -171,6 +171,7 @@ void RecordedCall::AppendBegin(std::string_view request) {
   store::EncodeCallBegin(event_, spilled, &record_);
   const std::string_view pieces[] = {record_, tail};
   end_.begin_sequence = recorder->Append(part_, store::RecordKind::kCallBegin, pieces, 2);
+  if (end_.begin_sequence == 0) large.Discard();
 }
 
 // --- the answer
@@ -275,7 +276,9 @@ bool RecordedCall::AppendEnd(int32_t end_state, const reenact_call_meta& meta) {
   record_.clear();
   store::EncodeCallEnd(end_, &record_);
   const std::string_view pieces[] = {record_, finished.tail};
-  return run_->recorder()->Append(part_, store::RecordKind::kCallEnd, pieces, 2) != 0;
+  if (run_->recorder()->Append(part_, store::RecordKind::kCallEnd, pieces, 2) != 0) return true;
+  response_.Discard();
+  return false;
 }
 
 // The reads that were counted before the body was cut must add up to what there is of it.
