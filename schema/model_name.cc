@@ -129,7 +129,8 @@ ModelNameClass ClassifyOpenAi(std::string_view name) {
     const bool has_step =
         parts.size() == 6 && parts[5].starts_with("ckpt-step-") && IsDigits(parts[5].substr(10));
     if ((parts.size() == 5 || has_step) && !parts[1].empty() && !parts[4].empty()) {
-      return Pinned("fine-tuned model id");
+      const bool base_is_pinned = ClassifyOpenAi(parts[1]).pinning == Pinning::kPinned;
+      return Pinned(base_is_pinned ? "fine-tuned model id" : "fine-tuned model id, undated base");
     }
     return Undetermined("fine-tuned model without an id");
   }

@@ -19,7 +19,7 @@ namespace {
 using internal::AnomalyList;
 
 constexpr std::string_view kEndMark = "[DONE]";
-constexpr size_t kMaxChoices = 1024;  // OpenAI's limit is 128.
+constexpr size_t kMaxChoices = 128;  // What OpenAI allows for "n".
 
 class ChoiceBuilder {
  public:

@@ -18,8 +18,9 @@
 
 namespace reenact::schema::internal {
 
-// More calls than this in one answer are not kept in the view ("too_many_tool_calls").
-inline constexpr size_t kMaxToolCalls = 1024;
+// More calls than this in one streamed answer are not kept in the view ("too_many_tool_calls").
+// Official clients refuse an index of 128 and more.
+inline constexpr size_t kMaxToolCalls = 128;
 
 // Reads a whole tool call, or one fragment of it. The arguments are what was sent: where a server
 // sent an object instead of text, its JSON ("arguments_not_string").

@@ -187,6 +187,47 @@ TEST(ChatStream, EventsOfOtherKindsAreSkipped) {
   EXPECT_TRUE(Has(view.anomalies, "empty_data"));
 }
 
+// Every framing that some client in the field reads means the same answer.
+TEST(ChatStream, FramingDoesNotChangeTheAnswer) {
+  const std::string plain = TextChunk("caf\xc3\xa9") + TextChunk(" x") + FinishChunk() + kDone;
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text;
+    for (size_t at = 0; at < plain.size();) {
+      const bool match = plain.compare(at, from.size(), from) == 0;
+      text += match ? to : plain.substr(at, 1);
+      at += match ? from.size() : 1;
+    }
+    return text;
+  };
+
+  const struct {
+    const char* what;
+    std::string body;
+  } kRows[] = {
+      {"plain", plain},
+      {"crlf", replaced("\n", "\r\n")},
+      {"cr", replaced("\n", "\r")},
+      {"bom", "\xef\xbb\xbf" + plain},
+      {"no space", replaced("data: ", "data:")},
+      {"several data lines", replaced("\"choices\":", "\ndata: \"choices\":")},
+      {"comments", replaced("data: {", ": ping\n\n: x\ndata: {")},
+      {"ids and retries", replaced("data: {", "id: 7\nretry: 10\ndata: {")},
+      {"id, then a comment", "id: 1\n: c\n\n" + plain},
+      {"event names", replaced("data: {", "event: message\ndata: {")},
+      {"no final blank line", plain.substr(0, plain.size() - 1)},
+      {"no final line end", plain.substr(0, plain.size() - 2)},
+  };
+
+  for (const auto& row : kRows) {
+    const ModelView view = View(row.body);
+    ASSERT_EQ(view.choices.size(), 1u) << row.what;
+    EXPECT_EQ(view.choices[0].content, "caf\xc3\xa9 x") << row.what;
+    EXPECT_EQ(view.choices[0].finish_reason, "stop") << row.what;
+    EXPECT_TRUE(view.end_marker) << row.what;
+    EXPECT_EQ(view.end_state, EndState::kComplete) << row.what;
+  }
+}
+
 // cases/reports.md 5
 TEST(ChatStream, ColonsInsideTheDataAreData) {
   EXPECT_EQ(View(TextChunk("k: [v: w]") + FinishChunk() + kDone).choices[0].content, "k: [v: w]");
@@ -382,18 +423,19 @@ TEST(ChatStreamTools, CustomToolsAndTheOldFormAreJoined) {
 }
 
 TEST(ChatStreamTools, HostileIndexesDoNotGrowTheView) {
-  std::string body;
-  for (int i = 0; i < 3'000; ++i) {
-    body += Chunk(Fragment(R"("index":)" + std::to_string(int64_t{1} << 40) + std::to_string(i) +
-                           R"(,"id":"x","function":{"name":"f"})"));
-    body += R"(data: {"choices":[{"index":)" + std::to_string(i) +
-            R"(,"delta":{"content":"a"}}]})" + "\n\n";
+  std::string calls;
+  std::string choices;
+  for (int i = 0; i < 1'000; ++i) {
+    calls += Chunk(Fragment(R"("index":)" + std::to_string(i) +
+                            R"(000000000,"id":"x","function":{"name":"f"})"));
+    choices += R"(data: {"choices":[{"index":)" + std::to_string(i) +
+               R"(,"delta":{"content":"a"}}]})" + "\n\n";
   }
-  const ModelView view = View(body + kDone);
-  EXPECT_EQ(view.choices.size(), 1024u);
-  EXPECT_LE(view.choices[0].tool_calls.size(), 1024u);
-  EXPECT_TRUE(Has(view.anomalies, "too_many_tool_calls"));
+  const ModelView view = View(calls + choices + kDone);
+  EXPECT_EQ(view.choices.size(), 128u);
   EXPECT_TRUE(Has(view.anomalies, "too_many_choices"));
+  EXPECT_EQ(view.choices[0].tool_calls.size(), 128u);
+  EXPECT_TRUE(Has(view.anomalies, "too_many_tool_calls"));
 }
 
 // ---- logprobs
@@ -478,6 +520,22 @@ TEST(ChatStreamLogprobs, MisalignedTotalsAreNamed) {
                FinishChunk() + kDone,
            kWithLogprobs);
   EXPECT_TRUE(Has(view.anomalies, "misaligned:ids=1,logprobs=2"));
+}
+
+TEST(ChatStreamLogprobs, NanIsNoProbability) {
+  const ModelView view = View(
+      TextChunk(
+          "a",
+          Logprobs(
+              R"({"token":"a","logprob":NaN,"bytes":[97],"top_logprobs":[{"token":"b","logprob":-Infinity}]})")) +
+          FinishChunk() + kDone,
+      kWithLogprobs);
+  const auto& tokens = view.choices[0].logprobs.tokens;
+  ASSERT_EQ(tokens.size(), 1u);
+  EXPECT_TRUE(tokens[0].chosen.censored);
+  EXPECT_TRUE(tokens[0].top[0].censored);
+  EXPECT_TRUE(Has(view.anomalies, "nan"));
+  EXPECT_TRUE(Has(view.anomalies, "infinity"));
 }
 
 TEST(ChatStreamLogprobs, AskedForAndNeverSentIsSaidOnce) {
