@@ -1,6 +1,11 @@
 // Runs a command so that it and everything it starts cannot reach the network: seccomp user
 // notification on connect and its kin, loopback and Unix sockets allowed, the rest refused and
-// counted, below libc. A guard against accidents, not a sandbox.
+// counted, below libc. A guard against accidents, not a sandbox: a program that works against it
+// (by changing an address while it is being read) can get past it.
+//
+// The command inherits the environment, gets a process group of its own, gains no privileges by
+// set-user-id files, and dies with this process. It may not read a terminal. 32-bit programs are
+// killed.
 
 #ifndef REENACT_REPLAYER_GUARDED_PROCESS_H_
 #define REENACT_REPLAYER_GUARDED_PROCESS_H_
@@ -24,6 +29,9 @@ struct NetworkAttempt {
 struct GuardReport {
   bool guarded = false;
   std::string why_not;  // When not guarded.
+  // A connect on a datagram socket sends nothing, and counts all the same, because what would be
+  // sent on it next is not seen. Port 0 is refused and not counted: resolvers ask so for their own
+  // address.
   int64_t refused = 0;
   int64_t loopback = 0;                  // Connections to loopback addresses: allowed, and counted.
   std::vector<NetworkAttempt> attempts;  // Refused ones; the first 100.
@@ -45,10 +53,12 @@ class GuardedProcess {
 
   // False: still running after `timeout_ms`.
   bool Wait(int64_t timeout_ms);
-  // SIGTERM to its process group, SIGKILL after `grace_ms`.
+  // SIGTERM to its process group, SIGKILL after `grace_ms`. What left the group stays, and stays
+  // guarded: its calls fail with ENOSYS once this object is gone.
   void Stop(int64_t grace_ms);
   int64_t pid() const;
-  // As waitpid gives it; valid after Wait returned true or Stop.
+  // As waitpid gives it, 0 where that cannot be told (SIGCHLD is ignored); valid after Wait
+  // returned true or Stop.
   int status() const;
   GuardReport report() const;
 

@@ -1,0 +1,234 @@
+#include "replayer/replay_runner.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+
+#include "replayer/internal/drive.h"
+#include "replayer/replay_server.h"
+
+namespace reenact::replayer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kStepMs = 20;
+constexpr int64_t kStopGraceMs = 2'000;
+// How long a program may take to end by itself after its run has ended.
+constexpr int64_t kLingerMs = 10'000;
+// How long a run may go on after the handler returned, or begin after the service answered.
+constexpr int64_t kAfterAnswerMs = 5'000;
+
+schema::Moment Now() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const auto monotonic = Clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count(),
+          std::chrono::duration_cast<std::chrono::nanoseconds>(monotonic).count()};
+}
+
+bool Crashed(int status) {
+  return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0);
+}
+
+std::string StatusText(int status) {
+  if (WIFSIGNALED(status)) {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    return "was killed by signal " +
+           (name != nullptr ? "SIG" + std::string(name) : std::to_string(WTERMSIG(status)));
+  }
+  return "exited with status " + std::to_string(WEXITSTATUS(status));
+}
+
+// One replay of one program.
+class Runner {
+ public:
+  Runner(schema::RecordedRun tape, const RunnerOptions& options)
+      : options_(options),
+        recorded_end_(tape.end.has_value()),
+        session_(std::move(tape), options.replay),
+        deadline_(Clock::now() + std::chrono::milliseconds(options.timeout_ms)) {}
+
+  absl::StatusOr<RunnerResult> Run() {
+    const auto begin = Clock::now();
+    if (absl::Status status = Start(); !status.ok()) return status;
+    if (drive_) {
+      DriveService();
+    } else {
+      AwaitProgram();
+    }
+    End();
+    RunnerResult result;
+    result.network = process_->report();
+    NoteNetwork(result.network);
+    result.exit_status = process_->status();
+    result.report = session_.Finish(Now());
+    result.verdict = result.report.verdict;
+    result.note = Note(result.report);
+    result.elapsed_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+    return result;
+  }
+
+ private:
+  absl::Status Start() {
+    if (!options_.drive_url.empty()) {
+      absl::StatusOr<DriveRequest> plan = PlanDrive(options_.drive_url, session_.recorded_run());
+      if (!plan.ok()) return plan.status();
+      drive_ = *std::move(plan);
+      if (session_.recorded_run().input.cut) {
+        return absl::FailedPreconditionError("the recorded input was cut: it cannot be sent again");
+      }
+      // The recorded input must go to the program that we start, never to a live service.
+      if (IsListening(*drive_)) {
+        return absl::FailedPreconditionError("something listens at " + drive_->url +
+                                             " already: stop it, or choose another port");
+      }
+    }
+    auto server = ReplayServer::Start(&session_, {.drive_handlers = !drive_.has_value()});
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    CommandOptions command;
+    command.argv = options_.argv;
+    command.set_environment = {{"REENACT_MODE", "replay"},
+                               {"REENACT_REPLAY_SOCKET", server_->socket_path()}};
+    command.guard = options_.guard;
+    auto process = GuardedProcess::Start(command, options_.require_guard);
+    if (!process.ok()) return process.status();
+    process_ = *std::move(process);
+    return absl::OkStatus();
+  }
+
+  int64_t LeftMs() const {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+    return std::max<int64_t>(left.count(), 0);
+  }
+
+  // Waits until `done` says so; false when the program ended, or time is up, before that.
+  template <typename Done>
+  bool AwaitUnlessEnded(int64_t at_most_ms, Done done) {
+    const auto until = Clock::now() + std::chrono::milliseconds(std::min(at_most_ms, LeftMs()));
+    while (!done(kStepMs)) {
+      if (process_->Wait(0)) return done(0);
+      if (Clock::now() >= until) return false;
+    }
+    return true;
+  }
+
+  void DriveService() {
+    std::optional<Clock::time_point> finished_at;
+    const DriveResult answer = SendDrive(*drive_, [&] {
+      if (session_.finished() && !finished_at) finished_at = Clock::now();
+      const bool lingering =
+          finished_at && Clock::now() - *finished_at > std::chrono::milliseconds(kStopGraceMs);
+      return !lingering && LeftMs() > 0 && !process_->Wait(0);
+    });
+    if (!answer.answered) {
+      drive_note_ = "the recorded input was not answered (" + answer.error + ")";
+    } else {
+      drive_note_ = "the service answered with status " + std::to_string(answer.http_status);
+      AwaitUnlessEnded(kAfterAnswerMs,
+                       [this](int64_t) { return session_.bound() || process_->Wait(kStepMs); });
+    }
+    if (session_.bound()) AwaitFinished(LeftMs());
+  }
+
+  bool AwaitFinished(int64_t at_most_ms) {
+    return AwaitUnlessEnded(at_most_ms, [this](int64_t ms) { return server_->WaitFinished(ms); });
+  }
+
+  // A handler that was registered is driven by the server; a program without one starts its run by
+  // itself, and ends by itself.
+  void AwaitProgram() {
+    const bool done =
+        AwaitUnlessEnded(LeftMs(), [this](int64_t ms) { return server_->WaitDone(ms); });
+    if (!done) return;
+    if (server_->handler_registered()) {
+      if (session_.bound()) AwaitFinished(kAfterAnswerMs);
+    } else {
+      process_->Wait(std::min(kLingerMs, LeftMs()));
+    }
+  }
+
+  void End() {
+    const bool ended_by_itself = process_->Wait(0);
+    const bool out_of_time = LeftMs() == 0;
+    process_->Stop(kStopGraceMs);
+    if (!ended_by_itself) {
+      if (!session_.finished() && out_of_time) session_.NoteInterrupted("timeout");
+      return;
+    }
+    const int status = process_->status();
+    if (!Crashed(status) || (session_.finished() && !WIFSIGNALED(status))) {
+      if (Crashed(status)) session_.NoteFact("the program " + StatusText(status));
+      return;
+    }
+    if (session_.bound() && !recorded_end_) {
+      session_.NoteFact("the program " + StatusText(status) +
+                        "; the recorded run did not end either");
+      return;
+    }
+    Divergence divergence;
+    divergence.kind = DivergenceKind::kProcess;
+    divergence.name = options_.argv[0];
+    divergence.message =
+        "the program " + StatusText(status) + (session_.finished() ? "" : " before its run ended");
+    session_.NoteDivergence(std::move(divergence));
+  }
+
+  void NoteNetwork(const GuardReport& network) {
+    if (!network.guarded) {
+      session_.NoteRelaxed("network not guarded: " + network.why_not, FidelityLevel::kR1);
+    }
+    std::map<std::pair<std::string, std::string>, int64_t> attempts;
+    for (const NetworkAttempt& attempt : network.attempts) {
+      ++attempts[{attempt.call, attempt.address}];
+    }
+    for (const auto& [what, count] : attempts) {
+      Divergence divergence;
+      divergence.kind = DivergenceKind::kNetwork;
+      divergence.name = what.second;
+      divergence.message = "the program tried to reach the network and was refused: " + what.first +
+                           (what.second.empty() ? "" : " to " + what.second) + ", " +
+                           std::to_string(count) + (count == 1 ? " time" : " times");
+      session_.NoteDivergence(std::move(divergence));
+    }
+  }
+
+  // Why it is inconclusive.
+  std::string Note(const ReplayReport& report) const {
+    if (report.verdict != Verdict::kInconclusive) return "";
+    if (report.bound || report.inconclusive_because.starts_with("timeout")) {
+      return report.inconclusive_because;
+    }
+    if (drive_) return report.inconclusive_because + ": " + drive_note_;
+    return "the program ended before it began the run";
+  }
+
+  const RunnerOptions& options_;
+  const bool recorded_end_;
+  ReplaySession session_;
+  const Clock::time_point deadline_;
+  std::optional<DriveRequest> drive_;
+  std::string drive_note_;
+  std::unique_ptr<ReplayServer> server_;
+  std::unique_ptr<GuardedProcess> process_;
+};
+
+}  // namespace
+
+absl::StatusOr<RunnerResult> RunReplay(schema::RecordedRun tape, const RunnerOptions& options) {
+  return Runner(std::move(tape), options).Run();
+}
+
+}  // namespace reenact::replayer

@@ -36,7 +36,11 @@ struct RunnerResult {
   int64_t elapsed_ns = 0;
 };
 
-// Errors: as GuardedProcess::Start; InvalidArgument for a drive URL that is not loopback.
+// The program finds REENACT_MODE=replay and REENACT_REPLAY_SOCKET in its environment. A service is
+// stopped when the run has ended; a program that starts the run by itself may end by itself.
+// Errors: as GuardedProcess::Start; InvalidArgument for a drive URL that is not loopback;
+// FailedPrecondition when something listens there before the program is started, or when the input
+// that should be sent was cut.
 absl::StatusOr<RunnerResult> RunReplay(schema::RecordedRun tape, const RunnerOptions& options);
 
 }  // namespace reenact::replayer

@@ -287,6 +287,16 @@ void ReplaySession::NoteRelaxed(std::string reason, FidelityLevel at_most) {
   state_->relaxed.emplace_back(std::move(reason), at_most);
 }
 
+void ReplaySession::NoteFact(std::string note) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->notes.push_back(std::move(note));
+}
+
+void ReplaySession::NoteInterrupted(std::string why) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->interrupted_by = std::move(why);
+}
+
 bool ReplaySession::bound() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->bound;

@@ -93,6 +93,10 @@ class ReplaySession {
   // Facts from outside: refused network attempts, a missing guard, a crash of the program.
   void NoteDivergence(Divergence divergence);
   void NoteRelaxed(std::string reason, FidelityLevel at_most);
+  void NoteFact(std::string note);  // Joins the report's notes.
+  // The replay was stopped from outside before the run ended (`why`: "timeout"): what was not asked
+  // for by then is no divergence, and without one the replay is inconclusive.
+  void NoteInterrupted(std::string why);
 
   // True when the incident's run has begun (BeginRun was answered with RunBound).
   bool bound() const;

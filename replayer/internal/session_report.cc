@@ -90,7 +90,10 @@ class Reporter {
     session_.divergences.clear();
     Count();
     NoteRecording();
-    if (session_.bound) {
+    interrupted_ = !session_.interrupted_by.empty() && !session_.finish;
+    if (interrupted_) {
+      session_.relaxed.emplace_back("stopped: " + session_.interrupted_by, FidelityLevel::kR0);
+    } else if (session_.bound) {
       ListOmitted();
       CompareEnd();
     } else {
@@ -119,6 +122,7 @@ class Reporter {
   }
 
   void NoteRecording() {
+    report_.notes = session_.notes;
     for (const schema::Gap& gap : session_.tape.run().gaps) {
       report_.notes.push_back(std::to_string(gap.count) +
                               " records were lost while the run was recorded (" + gap.reason + ")");
@@ -281,9 +285,13 @@ class Reporter {
     const bool empty = report_.calls_on_tape == 0 && report_.readings_on_tape == 0;
     if (!report_.bound) {
       report_.verdict = Verdict::kInconclusive;
-      report_.inconclusive_because = "the run never began";
+      report_.inconclusive_because =
+          interrupted_ ? session_.interrupted_by + ": the run never began" : "the run never began";
     } else if (!report_.divergences.empty()) {
       report_.verdict = Verdict::kDiverged;
+    } else if (interrupted_) {
+      report_.verdict = Verdict::kInconclusive;
+      report_.inconclusive_because = session_.interrupted_by + ": the run did not end";
     } else if (empty && !compared_output_) {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because = "nothing was compared: the tape is empty";
@@ -298,6 +306,7 @@ class Reporter {
   SessionState& session_;
   ReplayReport report_;
   bool compared_output_ = false;
+  bool interrupted_ = false;
 };
 
 }  // namespace

@@ -111,6 +111,8 @@ struct SessionState {
   std::vector<Divergence> divergences;
   int64_t divergences_left_out = 0;
   std::vector<std::pair<std::string, FidelityLevel>> relaxed;
+  std::vector<std::string> notes;
+  std::string interrupted_by;  // Empty: it was not.
 };
 
 // Answers for what is not on the tape.
