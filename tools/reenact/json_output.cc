@@ -202,6 +202,38 @@ void JsonWriter::NullField(std::string_view name) {
   Null();
 }
 
+void JsonWriter::OptionalIntField(std::string_view name, const std::optional<int64_t>& number) {
+  number ? IntField(name, *number) : NullField(name);
+}
+
+void JsonWriter::OptionalRealField(std::string_view name, const std::optional<double>& number) {
+  number ? RealField(name, *number) : NullField(name);
+}
+
+void JsonWriter::GivenTextField(std::string_view name, std::string_view bytes) {
+  bytes.empty() ? NullField(name) : TextField(name, bytes);
+}
+
+void JsonWriter::TextsField(std::string_view name, const std::vector<std::string>& texts) {
+  Key(name);
+  BeginArray();
+  for (const std::string& text : texts) Text(text);
+  EndArray();
+}
+
+void JsonWriter::PairsField(std::string_view name,
+                            const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Key(name);
+  BeginArray();
+  for (const auto& [key, value] : pairs) {
+    BeginObject();
+    TextField("name", key);
+    TextField("value", value);
+    EndObject();
+  }
+  EndArray();
+}
+
 void JsonWriter::TimeField(std::string_view name, int64_t wall_ns) {
   TextField(name, FormatExact(wall_ns));
   TextField(std::string(name) + "_unix_ns", std::to_string(wall_ns));

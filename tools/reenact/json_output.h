@@ -5,8 +5,11 @@
 #define REENACT_TOOLS_REENACT_JSON_OUTPUT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace reenact::tools {
 
@@ -41,6 +44,15 @@ class JsonWriter {
   void RealField(std::string_view name, double number);
   void BoolField(std::string_view name, bool value);
   void NullField(std::string_view name);
+  // null where there is no number.
+  void OptionalIntField(std::string_view name, const std::optional<int64_t>& number);
+  void OptionalRealField(std::string_view name, const std::optional<double>& number);
+  // null where the text is empty: what was not given.
+  void GivenTextField(std::string_view name, std::string_view bytes);
+  void TextsField(std::string_view name, const std::vector<std::string>& texts);
+  // Tags and headers may repeat a name: a list of {"name", "value"}, not an object.
+  void PairsField(std::string_view name,
+                  const std::vector<std::pair<std::string, std::string>>& pairs);
   // Two fields: `name` in RFC 3339, and `name_unix_ns` as a string of digits.
   void TimeField(std::string_view name, int64_t wall_ns);
   // Always a string of digits: seeds, and times in ns.

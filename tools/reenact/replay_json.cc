@@ -8,15 +8,6 @@
 namespace reenact::tools {
 namespace {
 
-void WriteEventIndex(const RunView& tape, std::string_view name, uint64_t sequence,
-                     JsonWriter* json) {
-  if (const std::optional<int64_t> index = tape.IndexOf(sequence)) {
-    json->IntField(name, *index);
-  } else {
-    json->NullField(name);
-  }
-}
-
 void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence,
                      JsonWriter* json) {
   json->BeginObject();
@@ -26,11 +17,11 @@ void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence
   json->TextField("name", divergence.name);
   json->IntField("ordinal", divergence.ordinal);
   json->TextField("key", divergence.key);
+  json->OptionalIntField("closest_event",
+                         divergence.closest ? tape.IndexOf(*divergence.closest) : std::nullopt);
   if (divergence.closest) {
-    WriteEventIndex(tape, "closest_event", *divergence.closest, json);
     json->UintField("closest_sequence", *divergence.closest);
   } else {
-    json->NullField("closest_event");
     json->NullField("closest_sequence");
   }
   WritePaths(divergence.differences, json);
@@ -40,13 +31,6 @@ void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence
   json->EndArray();
   json->TextField("message", divergence.message);
   json->EndObject();
-}
-
-void WriteTexts(std::string_view name, const std::vector<std::string>& texts, JsonWriter* json) {
-  json->Key(name);
-  json->BeginArray();
-  for (const std::string& text : texts) json->Text(text);
-  json->EndArray();
 }
 
 void WriteNetwork(const replayer::GuardReport& network, JsonWriter* json) {
@@ -94,7 +78,7 @@ void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& 
   json->TextField("verdict", VerdictText(result));
   json->TextField("inconclusive_because", InconclusiveReason(result));
   json->TextField("level", replayer::ToString(report.level));
-  WriteTexts("relaxed_by", report.relaxed_by, json);
+  json->TextsField("relaxed_by", report.relaxed_by);
   json->BoolField("bound", report.bound);
   json->BoolField("finished", report.finished);
   json->IntField("calls_on_tape", report.calls_on_tape);
@@ -106,14 +90,11 @@ void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& 
   json->IntField("refused_runs", report.refused_runs);
   json->BoolField("output_equal", report.output_equal);
   json->TextField("fingerprint", report.fingerprint);
-  if (report.derived.run.id.IsZero()) {
-    json->NullField("derived_run");
-  } else {
-    json->TextField("derived_run", schema::ToString(report.derived.run.id));
-  }
+  const schema::Ulid& derived = report.derived.run.id;
+  json->GivenTextField("derived_run", derived.IsZero() ? "" : schema::ToString(derived));
   WriteNetwork(result.network, json);
   WriteProgram(result, json);
-  WriteTexts("notes", report.notes, json);
+  json->TextsField("notes", report.notes);
   json->Key("divergences");
   json->BeginArray();
   for (const replayer::Divergence& divergence : report.divergences) {

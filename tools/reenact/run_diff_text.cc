@@ -97,25 +97,19 @@ void WriteDifference(const RunDifference& difference, JsonWriter* json) {
   json->BeginObject();
   json->TextField("kind", ToString(difference.kind));
   json->TextField("address", difference.address);
-  const auto index = [json](std::string_view name, const std::optional<int64_t>& event) {
-    event ? json->IntField(name, *event) : json->NullField(name);
-  };
-  index("event_a", difference.event_a);
-  index("event_b", difference.event_b);
+  json->OptionalIntField("event_a", difference.event_a);
+  json->OptionalIntField("event_b", difference.event_b);
   json->TextField("a", difference.a);
   json->TextField("b", difference.b);
   WritePaths(difference.paths, json);
   if (difference.token) {
-    const auto margin = [json](std::string_view name, const std::optional<double>& nats) {
-      nats ? json->RealField(name, *nats) : json->NullField(name);
-    };
     json->Key("token");
     json->BeginObject();
     json->IntField("token_index", difference.token->token_index);
     json->TextField("a", difference.token->a);
     json->TextField("b", difference.token->b);
-    margin("margin_a_nats", difference.token->margin_a);
-    margin("margin_b_nats", difference.token->margin_b);
+    json->OptionalRealField("margin_a_nats", difference.token->margin_a);
+    json->OptionalRealField("margin_b_nats", difference.token->margin_b);
     json->EndObject();
   }
   json->EndObject();

@@ -4,6 +4,8 @@
 #ifndef REENACT_TOOLS_REENACT_RUN_JSON_H_
 #define REENACT_TOOLS_REENACT_RUN_JSON_H_
 
+#include <string_view>
+
 #include "store/store_reader.h"
 #include "tools/reenact/json_output.h"
 #include "tools/reenact/run_view.h"
@@ -15,6 +17,9 @@ void WriteRunSummary(const store::RunSummary& run, JsonWriter* json);
 void WriteRun(const RunView& view, JsonWriter* json);
 // With `bodies`, also request, answer, headers and reads.
 void WriteEvent(const EventView& event, bool bodies, JsonWriter* json);
+
+// A field with an object: size, marks, and the bytes where asked for.
+void WriteBody(std::string_view name, const schema::Body& body, bool bytes, JsonWriter* json);
 
 }  // namespace reenact::tools
 
