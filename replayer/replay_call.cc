@@ -202,6 +202,7 @@ std::string EndDifference(const MadeCall& call) {
     return "the program read " + std::to_string(call.consumed_bytes) + " of the " +
            std::to_string(size) + " bytes that it read when it was recorded";
   }
+  if (call.overridden) return "";
   if (event.end_state == EndState::kAbandonedByCaller && call.state == EndState::kComplete) {
     return "the program wanted more than the " + std::to_string(size) +
            " bytes after which it stopped reading when it was recorded";

@@ -27,7 +27,7 @@ constexpr int64_t kStopGraceMs = 2'000;
 // How long a program may take to end by itself after its run has ended.
 constexpr int64_t kLingerMs = 10'000;
 // How long a run may go on after the handler returned, or begin after the service answered.
-constexpr int64_t kAfterAnswerMs = 5'000;
+constexpr int64_t kAfterAnswerMs = 2'000;
 
 schema::Moment Now() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();

@@ -112,6 +112,8 @@ Event DeriveCall(const MadeCall& call) {
     schema::ExchangeItem bytes;
     bytes.size = call.overridden->size();
     event.exchange = {bytes};
+    event.end_state = schema::EndState::kComplete;
+    event.end_detail.clear();
   }
   if (call.record == nullptr) {
     event.end_state = schema::EndState::kError;

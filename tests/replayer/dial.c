@@ -133,8 +133,17 @@ static int compat(void) {
                    : "memory");
   return result >= 0 ? 0 : (int)-result;
 }
+
+/* The same through the x32 numbers. */
+static int x32(void) {
+  return outcome(syscall(0x40000000 | SYS_socket, AF_INET, SOCK_STREAM, 0));
+}
 #else
 static int compat(void) {
+  return ENOSYS;
+}
+
+static int x32(void) {
   return ENOSYS;
 }
 #endif

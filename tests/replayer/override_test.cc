@@ -1,0 +1,147 @@
+// One recorded input changed on purpose.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "replayer/replay_session.h"
+#include "tests/replayer/tape_builder.h"
+
+namespace reenact::replayer {
+namespace {
+
+using schema::Boundary;
+
+constexpr uint64_t kMarchFirst = 1'772'366'400'000'000'000;
+
+Override Parse(const std::string& text) {
+  auto parsed = ParseOverride(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  return parsed.value_or(Override());
+}
+
+TEST(ParseOverride, ReadsEveryForm) {
+  EXPECT_EQ(Parse("clock=2026-03-01T12:00:00Z").target, Override::Target::kClock);
+  EXPECT_EQ(Parse("clock:today=2026-03-01T13:00:00+01:00").name, "today");
+  const Override tool = Parse("tool:lookup_order={\"a\":\"b=c\"}");
+  EXPECT_EQ(tool.target, Override::Target::kTool);
+  EXPECT_EQ(tool.name, "lookup_order");
+  EXPECT_EQ(tool.value, "{\"a\":\"b=c\"}");
+  EXPECT_EQ(Parse("retrieval:kb=").target, Override::Target::kRetrieval);
+  EXPECT_EQ(Parse("component:refund=text").target, Override::Target::kComponent);
+}
+
+TEST(ParseOverride, RefusesWhatItCannotReadAndListsTheForms) {
+  for (const char* text :
+       {"", "clock", "clock=", "clock=yesterday", "clock=2026-03-01T12:00:00", "tool=x", "tool:=x",
+        "model:chat=x", "clock=9999-01-01T00:00:00Z", "clock=infinite-future"}) {
+    const auto parsed = ParseOverride(text);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_TRUE(Contains(std::string(parsed.status().message()), "tool:NAME=")) << text;
+  }
+}
+
+TEST(Override, ClockGivesTheSameTimeForEveryReading) {
+  TapeBuilder tape;
+  tape.Read(Boundary::kClock, "today", 1);
+  tape.Read(Boundary::kClock, "deadline", 2);
+  ReplaySession session(tape.run(), {.overrides = {Parse("clock=2026-03-01T12:00:00Z")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(program.Read(Boundary::kClock, "today"), kMarchFirst);
+  EXPECT_EQ(program.Read(Boundary::kClock, "deadline"), kMarchFirst);
+  bool diverged = false;
+  EXPECT_EQ(program.Read(Boundary::kClock, "other", &diverged), kMarchFirst);
+  EXPECT_TRUE(diverged);
+}
+
+TEST(Override, LowersTheLevelAndIsNamed) {
+  TapeBuilder tape;
+  tape.Read(Boundary::kClock, "today", 1);
+  tape.Read(Boundary::kClock, "deadline", 2);
+  ReplaySession session(tape.run(), {.overrides = {Parse("clock:today=2026-03-01T12:00:00Z")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(program.Read(Boundary::kClock, "today"), kMarchFirst);
+  EXPECT_EQ(program.Read(Boundary::kClock, "deadline"), 2u);
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(report.level, FidelityLevel::kR1);
+  EXPECT_EQ(report.verdict, Verdict::kReproduced);
+  ASSERT_EQ(report.relaxed_by.size(), 1u);
+  EXPECT_EQ(report.relaxed_by[0], "clock \"today\" was overridden");
+}
+
+TEST(Override, ToolAndRetrievalAnswerWithTheGivenBytes) {
+  TapeBuilder tape;
+  tape.Tool("lookup_order", "{}", "1200");
+  tape.Add({.boundary = Boundary::kRetrieval, .name = "kb", .request = "q", .reads = {"a", "b"}});
+  ReplaySession session(tape.run(),
+                        {.overrides = {Parse("tool:lookup_order=120"), Parse("retrieval:kb=")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(program.Tool("lookup_order", "{}"), "120");
+  EXPECT_EQ(program.Call({.boundary = Boundary::kRetrieval, .name = "kb", .request = "q"}), "");
+  program.Finish(R"({"refund":12})");
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(report.level, FidelityLevel::kR1);
+  ASSERT_EQ(Kinds(report), "output");
+  EXPECT_TRUE(Contains(report.divergences[0].message, "overridden"));
+  EXPECT_FALSE(Contains(report.divergences[0].message, "nondeterminism"));
+  EXPECT_EQ(report.derived.events[0].response.bytes, "120");
+  EXPECT_EQ(schema::BodySize(report.derived.events[0].exchange), 3u);
+}
+
+TEST(Override, ToolThatChangedAnErrorIntoAnAnswerIsComplete) {
+  TapeBuilder tape;
+  tape.Add({.boundary = Boundary::kTool,
+            .name = "lookup",
+            .request = "{}",
+            .end_state = schema::EndState::kError,
+            .end_detail = "exception: timeout"});
+  ReplaySession session(tape.run(), {.overrides = {Parse("tool:lookup=120")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  const schema::Message answer =
+      program.BeginCall({.boundary = Boundary::kTool, .name = "lookup", .request = "{}"});
+  const auto& on_tape = std::get<schema::OnTape>(answer);
+  EXPECT_EQ(on_tape.end_state, schema::EndState::kComplete);
+  program.EndCall(on_tape, schema::EndState::kComplete, 3);
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(Kinds(report), "");
+  EXPECT_EQ(report.derived.events[0].end_state, schema::EndState::kComplete);
+}
+
+TEST(Override, ComponentReplacesWhatTheRunReports) {
+  TapeBuilder tape;
+  schema::Component prompt;
+  prompt.kind = "prompt_template";
+  prompt.name = "refund";
+  prompt.content.bytes = "recorded";
+  tape.run().components = {prompt};
+  ReplaySession session(tape.run(), {.overrides = {Parse("component:refund=given")}});
+  auto program = ProgramOn(&session);
+  prompt.content.bytes = "announced";
+  program.Begin("POST /refund", R"({"order":"A-17"})", {prompt});
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(Kinds(report), "");
+  ASSERT_EQ(report.derived.components.size(), 1u);
+  EXPECT_EQ(report.derived.components[0].content.bytes, "given");
+}
+
+TEST(Override, OfSomethingThatNeverCameIsSaidToHaveHadNoEffect) {
+  TapeBuilder tape;
+  ReplaySession session(tape.run(), {.overrides = {Parse("tool:lookup_oder=120")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  ASSERT_EQ(report.relaxed_by.size(), 1u);
+  EXPECT_TRUE(Contains(report.relaxed_by[0], "had no effect")) << report.relaxed_by[0];
+}
+
+}  // namespace
+}  // namespace reenact::replayer
