@@ -31,10 +31,13 @@ struct SegmentWriter::Impl {
   Failure Start();
   // Before each change: the segment may be written, and a transaction is open.
   WriteCode Prepare();
+  // Runs a change, and turns its failure into a code; nothing is thrown out of here.
   template <typename Change>
   WriteCode Apply(Change change);
-  WriteCode Finish(WriteCode code);
+  WriteCode Commit();
   void Rollback();
+  // Ends what a rollback had no memory for.
+  Failure Recover();
   WriteCode Note(Failure failure);
 
   bool InForkedChild() const { return fork_guard.InForkedChild(); }
@@ -52,6 +55,8 @@ struct SegmentWriter::Impl {
   Failure AddGap(const schema::Gap& gap);
   Failure AddMark(const schema::Mark& mark);
   Failure SetMeta(std::string_view key, std::string_view value);
+  WriteCode WriteLastRow();
+  void Close();
   WriteCode FinishSeal(const std::string& manifest_path);
 
   void BodyColumn(int64_t ordinal) { ordinal == 0 ? chain.Null() : chain.Integer(ordinal); }
@@ -69,7 +74,11 @@ struct SegmentWriter::Impl {
   BodyWriter bodies;
   BodyEncoder column_encoder{1};
   ForkGuard fork_guard;
+  sqlite::Statement begin_statement, commit_statement, rollback_statement;
   bool broken = false;
+  bool rolled_back =
+      false;  // `rows` remembers what is not there, or the rollback itself is to come.
+  bool contradiction = false;
   bool sealed = false;  // Its last row is written.
   bool closed = false;  // Nothing can be added any more.
   std::string last_error;
@@ -84,6 +93,10 @@ SegmentWriter::~SegmentWriter() {
   // The parent's connection: closing it here would drop the parent's locks and touch its files.
   impl_->rows.Abandon();
   impl_->chain.Abandon();
+  for (sqlite::Statement* statement :
+       {&impl_->begin_statement, &impl_->commit_statement, &impl_->rollback_statement}) {
+    statement->Abandon();
+  }
   impl_->file.connection().Abandon();
 }
 
@@ -110,7 +123,10 @@ WriteCode SegmentWriter::Open(const SegmentOptions& options, std::unique_ptr<Seg
 
 Failure SegmentWriter::Impl::Start() {
   sqlite::Connection& connection = file.connection();
-  Failure failure = rows.Open(&connection);
+  Failure failure = connection.Prepare("BEGIN IMMEDIATE", &begin_statement);
+  if (failure == Failure::kNone) failure = connection.Prepare("COMMIT", &commit_statement);
+  if (failure == Failure::kNone) failure = connection.Prepare("ROLLBACK", &rollback_statement);
+  if (failure == Failure::kNone) failure = rows.Open(&connection);
   schema::Ulid id = options.segment_id;
   std::optional<std::string> stored;
   if (failure == Failure::kNone) failure = rows.FindMeta(kMetaSegmentId, &stored);
@@ -122,39 +138,44 @@ Failure SegmentWriter::Impl::Start() {
   if (failure != Failure::kNone) return failure;
   sealed = stored.has_value();
   if (sealed) return Failure::kNone;
-  failure = connection.Execute("BEGIN IMMEDIATE");
+  failure = begin_statement.Run();
   if (failure == Failure::kNone) failure = SetMeta(kMetaSegmentId, id.AsBytes());
-  if (!options.deterministic) {
-    std::optional<std::string> created;
-    if (failure == Failure::kNone) failure = rows.FindMeta(kMetaCreated, &created);
-    if (failure == Failure::kNone && !created.has_value()) {
-      failure = SetMeta(kMetaCreated, std::to_string(WallNowNs()));
-    }
-    if (failure == Failure::kNone && options.exclusive_process) {
-      failure = SetMeta(kMetaOwner, EncodeOwner(ThisProcess()));
-    }
+  // A bundle says nothing of its making.
+  std::optional<std::string> created;
+  if (failure == Failure::kNone) failure = rows.FindMeta(kMetaCreated, &created);
+  if (failure == Failure::kNone && !created.has_value() && !options.deterministic) {
+    failure = SetMeta(kMetaCreated, std::to_string(WallNowNs()));
   }
-  // A bundle is one transaction from here to its end.
-  if (failure == Failure::kNone && !options.deterministic) failure = connection.Execute("COMMIT");
-  if (failure == Failure::kNone && !options.deterministic) chain.Committed();
+  if (failure == Failure::kNone && options.exclusive_process && !options.deterministic) {
+    failure = SetMeta(kMetaOwner, EncodeOwner(ThisProcess()));
+  }
+  if (failure == Failure::kNone) failure = commit_statement.Run();
+  if (failure == Failure::kNone) chain.Committed();
   return failure;
 }
 
 WriteCode SegmentWriter::Impl::Note(Failure failure) {
   if (failure == Failure::kNone) return WriteCode::kOk;
   const WriteCode code = ToWriteCode(failure);
-  last_error = file.path() + ": " + file.connection().message();
   if (code == WriteCode::kBroken) broken = true;
+  last_error = file.path() + ": " + file.connection().message();
   return code;
 }
 
 void SegmentWriter::Impl::Rollback() {
-  sqlite::Connection& connection = file.connection();
-  if (connection.in_transaction() && connection.Execute("ROLLBACK") != Failure::kNone)
-    broken = true;
+  rolled_back = true;
   chain.RolledBack();
   bodies.RolledBack();
-  if (connection.is_open() && rows.RolledBack() != Failure::kNone) broken = true;
+  if (file.connection().in_transaction()) (void)rollback_statement.Run();
+}
+
+Failure SegmentWriter::Impl::Recover() {
+  if (!rolled_back) return Failure::kNone;
+  Failure failure = Failure::kNone;
+  if (file.connection().in_transaction()) failure = rollback_statement.Run();
+  if (failure == Failure::kNone) failure = rows.RolledBack();
+  if (failure == Failure::kNone) rolled_back = false;
+  return failure;
 }
 
 WriteCode SegmentWriter::Impl::Prepare() {
@@ -167,31 +188,50 @@ WriteCode SegmentWriter::Impl::Prepare() {
     return WriteCode::kRefused;
   }
   if (broken) return WriteCode::kBroken;
-  if (file.connection().in_transaction()) return WriteCode::kOk;
-  return Note(file.connection().Execute("BEGIN IMMEDIATE"));
+  Failure failure = Recover();
+  if (failure == Failure::kNone && !file.connection().in_transaction())
+    failure = begin_statement.Run();
+  return Note(failure);
 }
 
 template <typename Change>
 WriteCode SegmentWriter::Impl::Apply(Change change) {
-  WriteCode code = Prepare();
-  if (code != WriteCode::kOk) return code;
+  WriteCode code = WriteCode::kUnavailable;
   try {
+    code = Prepare();
+    if (code != WriteCode::kOk) return code;
+    contradiction = false;
     const Failure failure = change();
-    // Contradictions are found before SQLite sees them, and have their text already.
-    code = failure == Failure::kConstraint && !last_error.empty() ? WriteCode::kInvalid
-                                                                  : Note(failure);
-    if (code != WriteCode::kOk) Rollback();
+    // A contradiction that was found before SQLite saw it has its text already.
+    code = contradiction ? WriteCode::kInvalid : Note(failure);
   } catch (const std::bad_alloc&) {
     code = WriteCode::kUnavailable;
   } catch (const std::length_error&) {
     code = WriteCode::kUnavailable;
   }
+  if (code != WriteCode::kOk) Rollback();
+  return code;
+}
+
+WriteCode SegmentWriter::Impl::Commit() {
+  if (InForkedChild()) return WriteCode::kRefused;
+  if (broken) return WriteCode::kBroken;
+  if (rolled_back || !file.connection().in_transaction()) return WriteCode::kOk;
+  const Failure failure = commit_statement.Run();
+  if (failure == Failure::kNone) {
+    chain.Committed();
+    return WriteCode::kOk;
+  }
+  const WriteCode code = ToWriteCode(failure);
+  broken = broken || code == WriteCode::kBroken;
+  Rollback();
   return code;
 }
 
 Failure SegmentWriter::Impl::KnownRun(const schema::Ulid& id, int64_t* run) {
   const Failure failure = rows.FindRun(id, run);
   if (failure != Failure::kNone || *run != 0) return failure;
+  contradiction = true;
   last_error = file.path() + " does not hold run " + schema::ToString(id);
   return Failure::kConstraint;
 }
@@ -469,50 +509,67 @@ WriteCode SegmentWriter::CloseOpenCalls() {
 
 WriteCode SegmentWriter::Commit() {
   Impl& impl = *impl_;
-  if (impl.InForkedChild()) return WriteCode::kRefused;
-  if (impl.broken) return WriteCode::kBroken;
-  if (!impl.file.connection().in_transaction()) return WriteCode::kOk;
-  const WriteCode code = impl.Note(impl.file.connection().Execute("COMMIT"));
-  if (code == WriteCode::kOk) {
-    impl.chain.Committed();
-  } else {
-    impl.Rollback();
+  const WriteCode code = impl.Commit();
+  if (code == WriteCode::kOk) return code;
+  try {
+    impl.last_error = impl.file.path() + ": " + impl.file.connection().message();
+  } catch (const std::bad_alloc&) {
+    impl.last_error.clear();
   }
   return code;
-}
-
-bool SegmentWriter::FindOpenCall(uint64_t sequence, schema::Event* begin) {
-  if (impl_->InForkedChild() || impl_->closed || !impl_->rows.IsOpenCall(sequence)) return false;
-  return impl_->rows.ReadOpenCall(sequence, begin, &impl_->last_error) == Failure::kNone;
 }
 
 uint64_t SegmentWriter::open_call_count() const {
   return impl_->closed ? 0 : impl_->rows.OpenCalls().size();
 }
 
+bool SegmentWriter::FindOpenCall(uint64_t sequence, schema::Event* begin) {
+  Impl& impl = *impl_;
+  try {
+    if (impl.InForkedChild() || impl.closed || impl.Recover() != Failure::kNone) return false;
+    if (!impl.rows.IsOpenCall(sequence)) return false;
+    return impl.rows.ReadOpenCall(sequence, begin, &impl.last_error) == Failure::kNone;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 WriteCode SegmentWriter::Seal(const std::string& manifest_path) {
   Impl& impl = *impl_;
-  if (!impl.closed) {
-    WriteCode code = WriteCode::kOk;
-    if (!impl.sealed) {
-      code = CloseOpenCalls();
-      const auto last_row = [&] {
-        return impl.SetMeta(kMetaSealed, std::to_string(impl.chain.state().rows));
-      };
-      if (code == WriteCode::kOk) code = impl.Apply(last_row);
-      if (code == WriteCode::kOk) code = Commit();
-      if (code != WriteCode::kOk) return code;
-      impl.sealed = true;
-    }
+  try {
     if (impl.InForkedChild()) return WriteCode::kRefused;
-    code = impl.Note(impl.file.EndJournal());
-    if (code != WriteCode::kOk) return code;
-    impl.chain.Close();
-    impl.rows = RowLookup();
-    impl.file.Close();
-    impl.closed = true;
+    if (!impl.closed) {
+      WriteCode code = impl.sealed ? WriteCode::kOk : impl.WriteLastRow();
+      if (code == WriteCode::kOk) code = impl.Note(impl.file.EndJournal());
+      if (code != WriteCode::kOk) return code;
+      impl.Close();
+    }
+    return impl.FinishSeal(manifest_path);
+  } catch (const std::bad_alloc&) {
+    return WriteCode::kUnavailable;
   }
-  return impl.FinishSeal(manifest_path);
+}
+
+WriteCode SegmentWriter::Impl::WriteLastRow() {
+  const auto last_row = [&] {
+    const Failure failure = CloseOpenCalls();
+    if (failure != Failure::kNone) return failure;
+    return SetMeta(kMetaSealed, std::to_string(chain.state().rows));
+  };
+  WriteCode code = Apply(last_row);
+  if (code == WriteCode::kOk) code = Commit();
+  sealed = code == WriteCode::kOk;
+  return code;
+}
+
+void SegmentWriter::Impl::Close() {
+  chain.Close();
+  rows = RowLookup();
+  begin_statement = sqlite::Statement();
+  commit_statement = sqlite::Statement();
+  rollback_statement = sqlite::Statement();
+  file.Close();
+  closed = true;
 }
 
 WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {
@@ -530,8 +587,13 @@ WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {
 }
 
 WriteCode SegmentWriter::CheckpointIfDue() {
-  if (impl_->InForkedChild() || impl_->closed) return WriteCode::kRefused;
-  return impl_->Note(impl_->file.CheckpointIfDue());
+  Impl& impl = *impl_;
+  try {
+    if (impl.InForkedChild() || impl.closed) return WriteCode::kRefused;
+    return impl.Note(impl.file.CheckpointIfDue());
+  } catch (const std::bad_alloc&) {
+    return WriteCode::kUnavailable;
+  }
 }
 
 void SegmentWriter::SetHurried(bool hurried) {

@@ -11,6 +11,7 @@ namespace reenact::store {
 namespace {
 
 using sqlite::Failure;
+using sqlite::ResetAtEnd;
 using sqlite::Statement;
 
 constexpr size_t kMaxRememberedRuns = 4096;
@@ -80,12 +81,11 @@ Failure RowLookup::FindRun(const schema::Ulid& id, int64_t* ordinal) {
     *ordinal = known->second;
     return Failure::kNone;
   }
+  const ResetAtEnd reset(&find_run_);
   find_run_.BindBlob(1, id.AsBytes());
   *ordinal = find_run_.Step() ? find_run_.Integer(0) : 0;
-  const Failure failure = find_run_.failure();
-  find_run_.Reset();
   if (*ordinal != 0) RememberRun(id, *ordinal);
-  return failure;
+  return find_run_.failure();
 }
 
 void RowLookup::RememberRun(const schema::Ulid& id, int64_t ordinal) {
@@ -147,11 +147,10 @@ Failure RowLookup::HasMark(const schema::Ulid& id, bool* found) {
 
 Failure RowLookup::FindMeta(std::string_view key, std::optional<std::string>* value) {
   value->reset();
+  const ResetAtEnd reset(&find_meta_);
   find_meta_.BindText(1, key);
   if (find_meta_.Step()) value->emplace(find_meta_.Bytes(0));
-  const Failure failure = find_meta_.failure();
-  find_meta_.Reset();
-  return failure;
+  return find_meta_.failure();
 }
 
 std::vector<uint64_t> RowLookup::OpenCalls() const {
@@ -163,13 +162,12 @@ std::vector<uint64_t> RowLookup::OpenCalls() const {
 }
 
 Failure RowLookup::LoadOpenCalls() {
+  const ResetAtEnd reset(&list_open_calls_);
   open_calls_.clear();
   while (list_open_calls_.Step()) {
     open_calls_[static_cast<uint64_t>(list_open_calls_.Integer(0))] = list_open_calls_.Integer(1);
   }
-  const Failure failure = list_open_calls_.failure();
-  list_open_calls_.Reset();
-  return failure;
+  return list_open_calls_.failure();
 }
 
 Failure RowLookup::InsertOpenCall(const schema::Event& begin, int64_t run, int64_t request_body) {
@@ -226,28 +224,26 @@ Failure RowLookup::FindOpenRequest(uint64_t sequence, OpenRequest* request) {
 }
 
 bool RowLookup::FetchFrame(int64_t ordinal, BodyFrame* frame, std::string* why) {
+  const ResetAtEnd reset(&find_frame_);
   find_frame_.BindInteger(1, ordinal);
-  const bool found = find_frame_.Step();
-  if (found) {
-    frame->codec = static_cast<BodyCodec>(find_frame_.Integer(0));
-    frame->base = find_frame_.Integer(1);
-    frame->raw_size = static_cast<uint64_t>(find_frame_.Integer(2));
-    frame->bytes.assign(find_frame_.Bytes(3));
-  } else {
+  if (!find_frame_.Step()) {
     *why = "body " + std::to_string(ordinal) + " is not there";
+    return false;
   }
-  find_frame_.Reset();
-  return found;
+  frame->codec = static_cast<BodyCodec>(find_frame_.Integer(0));
+  frame->base = find_frame_.Integer(1);
+  frame->raw_size = static_cast<uint64_t>(find_frame_.Integer(2));
+  frame->bytes.assign(find_frame_.Bytes(3));
+  return true;
 }
 
 Failure RowLookup::ReadBody(int64_t ordinal, schema::Body* body, std::string* why) {
   if (ordinal == 0) return Failure::kNone;
+  const ResetAtEnd reset(&find_body_);
   find_body_.BindInteger(1, ordinal);
   if (!find_body_.Step()) {
-    const Failure failure = find_body_.failure();
-    find_body_.Reset();
     *why = "body " + std::to_string(ordinal) + " is not there";
-    return failure == Failure::kNone ? Failure::kCorrupt : failure;
+    return find_body_.failure() == Failure::kNone ? Failure::kCorrupt : find_body_.failure();
   }
   const int64_t flags = find_body_.Integer(body_column::kFlags);
   body->redacted = (flags & kBodyRedacted) != 0;
@@ -258,7 +254,6 @@ Failure RowLookup::ReadBody(int64_t ordinal, schema::Body* body, std::string* wh
   Salt salt{};
   CopyBytes(find_body_.Bytes(body_column::kSalt), salt.data(), salt.size());
   body->salt = salt;
-  find_body_.Reset();
   BodyDecoder decoder;
   const auto fetch = [this](int64_t id, BodyFrame* frame, std::string* problem) {
     return FetchFrame(id, frame, problem);
@@ -269,12 +264,11 @@ Failure RowLookup::ReadBody(int64_t ordinal, schema::Body* body, std::string* wh
 Failure RowLookup::ReadOpenCall(uint64_t sequence, schema::Event* begin, std::string* why) {
   using namespace open_call_column;  // NOLINT(google-build-using-namespace)
   Statement& row = select_open_call_;
+  const ResetAtEnd reset(&row);
   row.BindInteger(1, static_cast<int64_t>(sequence));
   if (!row.Step()) {
-    const Failure failure = row.failure();
-    row.Reset();
     *why = "call " + std::to_string(sequence) + " is not open";
-    return failure == Failure::kNone ? Failure::kConstraint : failure;
+    return row.failure() == Failure::kNone ? Failure::kConstraint : row.failure();
   }
   *begin = schema::Event{};
   begin->sequence = sequence;
@@ -288,15 +282,12 @@ Failure RowLookup::ReadOpenCall(uint64_t sequence, schema::Event* begin, std::st
   begin->in_flight = static_cast<uint32_t>(row.Integer(kInFlight));
   begin->request_headers = DecodePairs(row.Bytes(kRequestHeaders)).value_or(Pairs{});
   begin->meta = DecodePairs(row.Bytes(kMeta)).value_or(Pairs{});
-  const int64_t run = row.Integer(kRun);
-  const int64_t request_body = row.Integer(kRequestBody);
-  row.Reset();
-  find_run_id_.BindInteger(1, run);
+  const ResetAtEnd reset_run(&find_run_id_);
+  find_run_id_.BindInteger(1, row.Integer(kRun));
   if (find_run_id_.Step()) {
     begin->run = schema::UlidFromBytes(find_run_id_.Bytes(0)).value_or(schema::Ulid{});
   }
-  find_run_id_.Reset();
-  return ReadBody(request_body, &begin->request, why);
+  return ReadBody(row.Integer(kRequestBody), &begin->request, why);
 }
 
 Failure RowLookup::RolledBack() {

@@ -50,7 +50,7 @@ class RowLookup {
   // The whole of it. kCorrupt, with `*why`, when its body cannot be read.
   sqlite::Failure ReadOpenCall(uint64_t sequence, schema::Event* begin, std::string* why);
 
-  // Rows were rolled back: reads again what was remembered of them.
+  // Rows were rolled back: forgets what was remembered of them, and reads the open calls again.
   sqlite::Failure RolledBack();
   void Abandon();
 

@@ -167,6 +167,10 @@ Failure SegmentFile::EndJournal() {
 }
 
 int SegmentFile::MakeReadOnly() {
+  // SQLite removes them, but does not say so when it could not. Both are empty by now.
+  for (const char* suffix : {"-wal", "-shm"}) {
+    if (::unlink((path_ + suffix).c_str()) != 0 && errno != ENOENT) return errno;
+  }
   FileDescriptor file;
   int code = OpenFile(path_, O_RDONLY, 0, &file);
   if (code == 0) code = SyncFile(file.get());

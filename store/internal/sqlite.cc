@@ -123,24 +123,30 @@ Failure Connection::Prepare(const std::string& sql, Statement* statement) {
   return Prepare(sql.c_str(), statement);
 }
 
+Failure Connection::QueryFirst(const char* sql, Statement* statement, bool* found) {
+  if (const Failure failure = Prepare(sql, statement); failure != Failure::kNone) return failure;
+  *found = statement->Step();
+  return *found ? Failure::kNone
+                : (statement->failure() == Failure::kNone ? Failure::kOther : statement->failure());
+}
+
 Failure Connection::QueryInteger(const char* sql, int64_t* value) {
   Statement statement;
-  if (const Failure failure = Prepare(sql, &statement); failure != Failure::kNone) return failure;
-  if (statement.Step()) {
-    *value = statement.Integer(0);
-    return Failure::kNone;
-  }
-  return statement.failure() == Failure::kNone ? Failure::kOther : statement.failure();
+  bool found = false;
+  const Failure failure = QueryFirst(sql, &statement, &found);
+  if (!found) return failure;
+  *value = statement.Integer(0);
+  // To the end: what a pragma changes is committed only there.
+  return statement.Run();
 }
 
 Failure Connection::QueryText(const char* sql, std::string* value) {
   Statement statement;
-  if (const Failure failure = Prepare(sql, &statement); failure != Failure::kNone) return failure;
-  if (statement.Step()) {
-    value->assign(statement.Bytes(0));
-    return Failure::kNone;
-  }
-  return statement.failure() == Failure::kNone ? Failure::kOther : statement.failure();
+  bool found = false;
+  const Failure failure = QueryFirst(sql, &statement, &found);
+  if (!found) return failure;
+  value->assign(statement.Bytes(0));
+  return statement.Run();
 }
 
 Failure Connection::ReadVersion(int32_t* application_id, int32_t* user_version) {

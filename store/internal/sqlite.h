@@ -82,6 +82,8 @@ class Connection {
   sqlite3* handle() const { return handle_; }
 
  private:
+  Failure QueryFirst(const char* sql, Statement* statement, bool* found);
+
   sqlite3* handle_ = nullptr;
 };
 
@@ -124,6 +126,21 @@ class Statement {
   friend class Connection;
   sqlite3_stmt* handle_ = nullptr;
   Failure failure_ = Failure::kNone;
+};
+
+// Resets a statement at the end of a block, however that is left: a SELECT that stays half read
+// holds its snapshot, and cannot be bound again.
+class ResetAtEnd {
+ public:
+  explicit ResetAtEnd(Statement* statement) : statement_(statement) {}
+
+  ~ResetAtEnd() { statement_->Reset(); }
+
+  ResetAtEnd(const ResetAtEnd&) = delete;
+  ResetAtEnd& operator=(const ResetAtEnd&) = delete;
+
+ private:
+  Statement* statement_;
 };
 
 }  // namespace reenact::store::sqlite
