@@ -1,6 +1,7 @@
 #include "schema/redaction.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "schema/internal/body_redactor.h"
@@ -85,16 +86,23 @@ uint64_t MapOffset(const std::vector<Replacement>& replacements, uint64_t offset
 }  // namespace
 
 Redactor::Redactor(const RedactionPolicy& policy) {
-  if (policy.enabled) {
-    scanner_ = std::make_unique<internal::SecretScanner>(policy.secrets, policy.extra_json_keys);
+  if (!policy.enabled) return;
+  if (!policy.secrets.empty() || !policy.extra_json_keys.empty()) {
+    scanner_ =
+        std::make_shared<const internal::SecretScanner>(policy.secrets, policy.extra_json_keys);
+    return;
   }
+  // What all policies have in common is made ready once, and never destroyed: a host may record
+  // while its statics are going.
+  static const auto& built_in = *new std::shared_ptr<const internal::SecretScanner>(
+      std::make_shared<const internal::SecretScanner>(std::vector<std::string>(),
+                                                      std::vector<std::string>()));
+  scanner_ = built_in;
 }
-
-Redactor::~Redactor() = default;
 
 Redacted Redactor::RedactBody(std::string_view body) const {
   Redacted result{.bytes = std::string(body), .replacements = {}};
-  if (scanner_ == nullptr) return result;
+  if (scanner_ == nullptr || internal::BodyRedactor::IsPlainlyClean(*scanner_, body)) return result;
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     const std::vector<internal::Edit> edits =
         internal::BodyRedactor(*scanner_, result.bytes).Find();
@@ -107,7 +115,8 @@ Redacted Redactor::RedactBody(std::string_view body) const {
 }
 
 bool Redactor::NeedsRedaction(std::string_view body) const {
-  return scanner_ != nullptr && !internal::BodyRedactor(*scanner_, body).Find().empty();
+  if (scanner_ == nullptr || internal::BodyRedactor::IsPlainlyClean(*scanner_, body)) return false;
+  return !internal::BodyRedactor(*scanner_, body).Find().empty();
 }
 
 Redacted RedactBody(std::string_view body, const RedactionPolicy& policy) {

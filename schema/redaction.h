@@ -70,16 +70,13 @@ bool NeedsRedaction(std::string_view body, const RedactionPolicy& policy);
 class Redactor {
  public:
   explicit Redactor(const RedactionPolicy& policy);
-  ~Redactor();
-  Redactor(const Redactor&) = delete;
-  Redactor& operator=(const Redactor&) = delete;
 
   Redacted RedactBody(std::string_view body) const;
   bool NeedsRedaction(std::string_view body) const;
   std::string RedactUrl(std::string_view url) const;
 
  private:
-  std::unique_ptr<const internal::SecretScanner> scanner_;  // Null: redaction is off.
+  std::shared_ptr<const internal::SecretScanner> scanner_;  // Null: redaction is off.
 };
 
 // Moves the cuts of `exchange` so that they fit the redacted bytes: a read boundary inside a

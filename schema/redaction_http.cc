@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "schema/internal/credential_names.h"
 #include "schema/internal/secret_scanner.h"
@@ -104,6 +105,30 @@ std::string RedactQuery(std::string_view query) {
   return redacted;
 }
 
+// The URL without userinfo, and its query redacted.
+std::string RedactUrlParts(std::string_view url) {
+  std::string redacted;
+  if (const size_t scheme_end = url.find("://"); scheme_end < url.find_first_of("/?#@")) {
+    const size_t authority = scheme_end + 3;
+    redacted.append(url.substr(0, authority));
+    url.remove_prefix(authority);
+    const size_t authority_end = std::min(url.find_first_of("/?#"), url.size());
+    const size_t at_sign = url.substr(0, authority_end).rfind('@');
+    if (at_sign != std::string_view::npos) url.remove_prefix(at_sign + 1);
+  }
+  const size_t query = std::min(url.find_first_of("?#"), url.size());
+  redacted.append(url.substr(0, query));
+  if (query == url.size()) return redacted;
+  redacted.push_back(url[query]);
+  const std::string_view rest = url.substr(query + 1);
+  const size_t fragment = std::min(rest.find('#'), rest.size());
+  redacted.append(RedactQuery(rest.substr(0, fragment)));
+  if (fragment < rest.size()) {  // It may carry a query of its own, and tokens in it.
+    redacted.append("#").append(RedactQuery(rest.substr(fragment + 1)));
+  }
+  return redacted;
+}
+
 }  // namespace
 
 Headers AllowedHeaders(const Headers& headers) {
@@ -145,29 +170,15 @@ std::string_view CredentialIn(std::string_view header_value) {
 }
 
 std::string Redactor::RedactUrl(std::string_view url) const {
-  if (scanner_ == nullptr) return std::string(url);
-  std::string redacted;
-  if (const size_t scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
-    const size_t authority = scheme_end + 3;
-    redacted.append(url.substr(0, authority));
-    url.remove_prefix(authority);
-    const size_t authority_end = std::min(url.find_first_of("/?#"), url.size());
-    const size_t at_sign = url.substr(0, authority_end).rfind('@');
-    if (at_sign != std::string_view::npos) url.remove_prefix(at_sign + 1);
+  // Text that is no URL may look like another one once a part is gone.
+  constexpr int kMaxPasses = 4;
+  std::string redacted(url);
+  for (int pass = 0; scanner_ != nullptr && pass < kMaxPasses; ++pass) {
+    std::string next = RedactBody(RedactUrlParts(redacted)).bytes;
+    if (next == redacted) break;
+    redacted = std::move(next);
   }
-  const size_t query = std::min(url.find_first_of("?#"), url.size());
-  redacted.append(url.substr(0, query));
-  if (query < url.size()) {
-    // A fragment may carry a query of its own, and tokens in it.
-    redacted.push_back(url[query]);
-    const std::string_view rest = url.substr(query + 1);
-    const size_t fragment = std::min(rest.find('#'), rest.size());
-    redacted.append(RedactQuery(rest.substr(0, fragment)));
-    if (fragment < rest.size()) {
-      redacted.append("#").append(RedactQuery(rest.substr(fragment + 1)));
-    }
-  }
-  return RedactBody(redacted).bytes;
+  return redacted;
 }
 
 std::string RedactUrl(std::string_view url, const RedactionPolicy& policy) {

@@ -27,8 +27,8 @@ bool LooksLikeJsonLines(std::string_view text) {
   if (line_end == std::string_view::npos || line_end == 0) return false;
   const size_t last = line_end - (text[line_end - 1] == '\r' && line_end > 1 ? 2 : 1);
   const size_t next = SkipSpace(text, line_end);
-  return OpensJson(text[SkipSpace(text, 0)]) && text[last] == '}' && next < text.size() &&
-         text[next] == '{';
+  if (next == text.size() || text[next] != '{' || text[last] != '}') return false;
+  return OpensJson(text[SkipSpace(text, 0)]);
 }
 
 // The ends of lines, each kind looked for once.
@@ -65,6 +65,10 @@ std::string_view ToText(Fill fill) {
       return "null";
   }
   return "";
+}
+
+bool BodyRedactor::IsPlainlyClean(const SecretScanner& scanner, std::string_view body) {
+  return !LooksLikeSse(body) && !LooksLikeJsonLines(body) && !scanner.MayHold(body);
 }
 
 std::vector<Edit> BodyRedactor::Find() {
@@ -134,33 +138,44 @@ void BodyRedactor::ScanString(const View& view, TextSpan inner) {
   if (scanner_.MayHold(inside.text)) ScanBody(inside);
 }
 
-// Data lines that hold JSON are records; all between them is text.
+// Data lines that hold JSON are read as that; what lies between them is text. No text goes over a
+// blank line, so that events stay events.
 void BodyRedactor::ScanStream(const View& view) {
   constexpr std::string_view kData = "data:";
   LineEnds ends(view.text);
   size_t text_begin = 0;
+  const auto scan_text_until = [this, &view, &text_begin](size_t end) {
+    if (suspicious_) ScanText(view, {text_begin, end});
+    text_begin = end;
+  };
   for (size_t at = 0; at < view.text.size();) {
     const size_t line_end = ends.Next(at);
+    if (line_end == at) scan_text_until(at);
     if (view.text.compare(at, kData.size(), kData) == 0) {
       const View line{.text = view.text.substr(0, line_end)};
       const size_t value = SkipSpace(line.text, at + kData.size());
       if (value < line_end && OpensJson(view.text[value])) {
-        if (suspicious_) ScanText(view, {text_begin, value});
+        scan_text_until(value);
         text_begin = ScanRecord(line, value, Pieces::kAll);
       }
     }
     at = line_end + 1;
   }
-  if (suspicious_) ScanText(view, {text_begin, view.text.size()});
+  scan_text_until(view.text.size());
 }
 
 void BodyRedactor::ScanValues(const View& view, Pieces pieces) {
   size_t at = SkipSpace(view.text, view.text.starts_with("\xef\xbb\xbf") ? 3 : 0);
   while (at < view.text.size() && OpensJson(view.text[at])) {
     const size_t end = ScanRecord(view, at, pieces);
-    const bool is_complete = records_[static_cast<size_t>(view.level)].outline.is_complete();
-    at = is_complete ? SkipSpace(view.text, end) : end;
-    if (!is_complete) break;
+    at = end;
+    if (!records_[static_cast<size_t>(view.level)].outline.is_complete()) {
+      if (pieces != Pieces::kAll) break;
+      const size_t line_end = std::min(view.text.find('\n', end), view.text.size());
+      if (suspicious_) ScanText(view, {end, line_end});
+      at = line_end;
+    }
+    at = SkipSpace(view.text, at);
   }
   if (suspicious_ || view.level > 0) ScanText(view, {at, view.text.size()});
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <functional>
+#include <cstring>
 
 #include "schema/internal/body_redactor.h"
 #include "schema/internal/credential_names.h"
@@ -33,6 +33,19 @@ bool IsOneOf(std::string_view key, const std::array<std::string_view, kSize>& ke
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 29;
+}
+
+// Of short texts, eight bytes at a time.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = text.size();
+  for (; text.size() > sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t))) {
+    uint64_t word;
+    std::memcpy(&word, text.data(), sizeof(word));
+    hash = Mix(hash, word);
+  }
+  uint64_t rest = 0;
+  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
+  return Mix(hash, rest);
 }
 
 std::string_view Written(std::string_view text, TextSpan span) {
@@ -68,7 +81,7 @@ BodyRedactor::Context BodyRedactor::ContextOf(const View& view, const Record& re
   const std::string_view key = KeyText(view.text, node.key, &decoded);
   context.in_logprobs = parent.in_logprobs || key == "logprobs";
   context.in_alternatives = parent.in_alternatives || key == "top_logprobs";
-  context.path = Mix(parent.path, is_element ? 1 : std::hash<std::string_view>{}(key));
+  context.path = Mix(parent.path, is_element ? 1 : HashOf(key));
   if (view.level == 0 && !suspicious_) return context;  // Only pieces are of interest.
   if (is_element) {
     context.is_credential = parent.is_credential;

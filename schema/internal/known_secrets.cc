@@ -63,6 +63,39 @@ std::optional<size_t> FindAnchor(std::string_view text) {
   return best;
 }
 
+// The letter of the short JSON escape of `c`: 'n' for a line feed, '/' for itself.
+char EscapeLetter(char c) {
+  constexpr std::string_view kControls = "\b\f\n\r\t";
+  constexpr std::string_view kLetters = "bfnrt";
+  const size_t place = kControls.find(c);
+  return place == std::string_view::npos ? c : kLetters[place];
+}
+
+std::string JsonEscaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const char letter = EscapeLetter(c);
+    if (letter != c || c == '"' || c == '\\') escaped.push_back('\\');
+    escaped.push_back(letter);
+  }
+  return escaped;
+}
+
+std::string UrlEncoded(std::string_view text) {
+  constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    if (IsAlphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos) {
+      encoded.push_back(c);
+      continue;
+    }
+    encoded.push_back('%');
+    encoded.push_back(kHexDigits[static_cast<uint8_t>(c) >> 4]);
+    encoded.push_back(kHexDigits[static_cast<uint8_t>(c) & 15]);
+  }
+  return encoded;
+}
+
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -74,14 +107,6 @@ bool IsHexOf(std::string_view two_digits, char c) {
   const int high = HexDigit(two_digits[0]);
   const int low = HexDigit(two_digits[1]);
   return high >= 0 && low >= 0 && high * 16 + low == static_cast<uint8_t>(c);
-}
-
-// The letter of the short JSON escape of `c`: 'n' for a line feed, '/' for itself.
-char EscapeLetter(char c) {
-  constexpr std::string_view kControls = "\b\f\n\r\t";
-  constexpr std::string_view kLetters = "bfnrt";
-  const size_t place = kControls.find(c);
-  return place == std::string_view::npos ? c : kLetters[place];
 }
 
 // The number of bytes at the start of `written` that spell `c`, 0 when they do not.
@@ -128,21 +153,26 @@ KnownSecrets::KnownSecrets(const std::vector<std::string>& secrets) {
     if (secret.size() < kShortestSecret || kRedactedMark.find(secret) != std::string_view::npos) {
       continue;
     }
-    Add(secret, false);
+    if (!FindAnchor(secret)) {
+      const std::string escaped = JsonEscaped(secret);
+      Add(JsonEscaped(escaped), NeedleForm::kExact);
+      Add(escaped, NeedleForm::kExact);
+      Add(UrlEncoded(secret), NeedleForm::kExact);
+    }
+    Add(secret, NeedleForm::kPlain);
     if (secret.size() < kShortestBase64Secret) continue;
     for (size_t shift = 0; shift < 3; ++shift) {
       std::string standard = Base64Core(secret, shift, kStandardDigits);
       std::string url_safe = Base64Core(secret, shift, kUrlSafeDigits);
-      if (standard != url_safe) Add(std::move(url_safe), true);
-      Add(std::move(standard), true);
+      if (standard != url_safe) Add(std::move(url_safe), NeedleForm::kBase64);
+      Add(std::move(standard), NeedleForm::kBase64);
     }
   }
 }
 
-void KnownSecrets::Add(std::string text, bool is_base64) {
-  const std::optional<size_t> anchor = FindAnchor(text);
-  // Without three plain characters in a row any will do; only escapes inside them go unseen.
-  needles_.push_back({std::move(text), anchor.value_or(0), is_base64});
+void KnownSecrets::Add(std::string text, NeedleForm form) {
+  const size_t anchor = FindAnchor(text).value_or(0);
+  needles_.push_back({std::move(text), anchor, form});
 }
 
 std::optional<TextSpan> KnownSecrets::MatchAt(size_t index, std::string_view text,
@@ -151,18 +181,31 @@ std::optional<TextSpan> KnownSecrets::MatchAt(size_t index, std::string_view tex
   const std::string_view wanted = needle.text;
   if (at >= needle.anchor && text.substr(at - needle.anchor, wanted.size()) == wanted) {
     TextSpan span{at - needle.anchor, at - needle.anchor + wanted.size()};
-    if (needle.is_base64) {  // The digits at its ends hold the rest of its first and last byte.
+    if (needle.form ==
+        NeedleForm::kBase64) {  // The digits at its ends hold the rest of its first and last byte.
       if (span.begin > 0 && IsBase64(text[span.begin - 1])) --span.begin;
       if (span.end < text.size() && IsBase64(text[span.end])) ++span.end;
     }
     return span;
   }
-  if (needle.is_base64) return std::nullopt;
+  if (needle.form != NeedleForm::kPlain) return std::nullopt;
   const std::optional<size_t> end = MatchForward(wanted.substr(needle.anchor), text, at);
   if (!end) return std::nullopt;
   const std::optional<size_t> begin = MatchBackward(wanted.substr(0, needle.anchor), text, at);
   if (!begin) return std::nullopt;
   return TextSpan{*begin, *end};
+}
+
+bool KnownSecrets::MayMatchAt(size_t index, std::string_view text, size_t at) const {
+  const SecretNeedle& needle = needles_[index];
+  size_t begin = needle.anchor;
+  size_t end = needle.anchor;
+  while (begin > 0 && IsAlphanumeric(needle.text[begin - 1])) --begin;
+  while (end < needle.text.size() && IsAlphanumeric(needle.text[end])) ++end;
+  if (begin == end) return MatchAt(index, text, at).has_value();
+  return at >= needle.anchor - begin &&
+         text.substr(at - (needle.anchor - begin), end - begin) ==
+             std::string_view(needle.text).substr(begin, end - begin);
 }
 
 bool KnownSecrets::IsWithin(std::string_view text) const {

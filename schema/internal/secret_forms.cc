@@ -79,11 +79,22 @@ bool IsMarkAt(std::string_view text, size_t at) {
   return text.substr(at, kRedactedMark.size()) == kRedactedMark;
 }
 
-// True where a value may begin: not in the middle of a word. "%3D" ends a word though D is a
-// letter.
+// True where an escape ends whose last character is a letter or digit: "\n", "\u003d", "%3D".
+bool IsEndOfEscape(std::string_view text, size_t at) {
+  if (at >= 2 && text[at - 2] == '\\' &&
+      std::string_view("nrtbf").find(text[at - 1]) != std::string_view::npos) {
+    return true;
+  }
+  const auto all_hex = [](std::string_view digits) {
+    return std::all_of(digits.begin(), digits.end(), IsHex);
+  };
+  if (at >= 3 && text[at - 3] == '%' && all_hex(text.substr(at - 2, 2))) return true;
+  return at >= 6 && text.substr(at - 6, 2) == "\\u" && all_hex(text.substr(at - 4, 4));
+}
+
+// True where a value may begin: not in the middle of a word.
 bool IsStartOfValue(std::string_view text, size_t at) {
-  if (at == 0) return true;
-  if (at >= 3 && text[at - 3] == '%' && IsHex(text[at - 2]) && IsHex(text[at - 1])) return true;
+  if (at == 0 || IsEndOfEscape(text, at)) return true;
   const char before = text[at - 1];
   if (IsAlphanumeric(before)) return false;
   if (!IsWordDash(before)) return true;
@@ -120,16 +131,17 @@ QuoteMark ReadQuote(std::string_view text, size_t at) {
 }
 
 // The place before the quote that closes what `open` opened: one with no more backslashes. The end
-// of the text when it is missing.
+// of the line when it is missing: quoted values that go over lines are none of ours.
 size_t FindClosingQuote(std::string_view text, const QuoteMark& open) {
-  for (size_t at = open.end;;) {
-    const size_t quote = text.find(open.quote, at);
-    if (quote == std::string_view::npos) return text.size();
-    size_t first = quote;
-    while (first > open.end && text[first - 1] == '\\') --first;
-    if (quote - first <= open.backslash_count) return first;
-    at = quote + 1;
+  size_t backslash_count = 0;
+  size_t at = open.end;
+  for (; at < text.size() && text[at] != '\n' && text[at] != '\r'; ++at) {
+    if (text[at] == open.quote && backslash_count <= open.backslash_count) {
+      return at - backslash_count;
+    }
+    backslash_count = text[at] == '\\' ? backslash_count + 1 : 0;
   }
+  return at;
 }
 
 size_t SkipBlanks(std::string_view text, size_t at) {
@@ -202,10 +214,15 @@ std::optional<TextSpan> MatchValueForm(std::string_view text, size_t at, const V
 
 std::optional<TextSpan> MatchWebToken(std::string_view text, size_t at) {
   constexpr std::string_view kStart = "eyJ";
+  constexpr size_t kShortestPart = 8;
   if (text.substr(at, kStart.size()) != kStart || !IsStartOfValue(text, at)) return std::nullopt;
   const size_t dot = SkipWhile(text, at, IsWordDash);
-  if (text.substr(dot, 1 + kStart.size()) != ".eyJ") return std::nullopt;
-  return TextSpan{at, SkipWhile(text, dot, [](char c) { return IsWordDash(c) || c == '.'; })};
+  if (dot - at < kShortestPart || text.substr(dot).substr(0, 1 + kStart.size()) != ".eyJ") {
+    return std::nullopt;
+  }
+  const size_t end = SkipWhile(text, dot, [](char c) { return IsWordDash(c) || c == '.'; });
+  if (end - dot < kShortestPart) return std::nullopt;
+  return TextSpan{at, end};
 }
 
 std::optional<TextSpan> MatchPrivateKey(std::string_view text, size_t at) {
@@ -295,10 +312,22 @@ TextSpan NameAround(std::string_view text, size_t at) {
   while (name.end < text.size() && name.end - at < kMaxNameSize && IsWordDash(text[name.end])) {
     ++name.end;
   }
-  // In "%3Fkey" the name is "key".
-  const bool is_encoded = name.begin > 0 && text[name.begin - 1] == '%' && at - name.begin >= 2 &&
-                          IsHex(text[name.begin]) && IsHex(text[name.begin + 1]);
-  if (is_encoded) name.begin += 2;
+  // In "%3Fkey" and "\\nkey" the name is "key".
+  const std::string_view written = text.substr(name.begin, at - name.begin);
+  const char before = name.begin > 0 ? text[name.begin - 1] : ' ';
+  const auto starts_with_hex = [written](size_t from, size_t count) {
+    return written.size() >= from + count &&
+           std::all_of(written.begin() + static_cast<ptrdiff_t>(from),
+                       written.begin() + static_cast<ptrdiff_t>(from + count), IsHex);
+  };
+  if (before == '%' && starts_with_hex(0, 2)) name.begin += 2;
+  if (before == '\\' && !written.empty()) {
+    if (written[0] == 'u' && starts_with_hex(1, 4)) {
+      name.begin += 5;
+    } else if (std::string_view("nrtbf").find(written[0]) != std::string_view::npos) {
+      name.begin += 1;
+    }
+  }
   return name;
 }
 

@@ -128,6 +128,8 @@ bool SecretScanner::MayHoldAt(std::string_view text, size_t at, const Trigger& t
       return IsHeadersKey(text.substr(NameAround(text, at).begin, at + 2));
     case TriggerKind::kEscape:
       return IsEscapeOfAscii(text, at);
+    case TriggerKind::kSecret:
+      return known_.MayMatchAt(trigger.index, text, at);
     case TriggerKind::kParameter:
     case TriggerKind::kScheme:
     case TriggerKind::kUrl:

@@ -78,15 +78,15 @@ class SecretTriggers {
   std::pair<const Trigger*, const Trigger*> At(std::string_view text, size_t at) const;
 
  private:
-  static constexpr unsigned kHashBits = 15;
+  static constexpr unsigned kHashBits = 14;
 
   static uint32_t Fold(std::string_view three);
   static uint32_t Hash(uint32_t folded);
   void Add(std::string_view three, TriggerKind kind, size_t offset, size_t index);
   void AddBuiltIn();
 
-  std::vector<Trigger> triggers_;  // By trigram.
-  std::array<uint8_t, (1u << kHashBits) / 8> filter_{};
+  std::vector<Trigger> triggers_;                  // By trigram.
+  std::array<uint8_t, 1u << kHashBits> filter_{};  // 1 where a trigger may hash to.
 };
 
 }  // namespace reenact::schema::internal
