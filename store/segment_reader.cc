@@ -12,14 +12,13 @@
 namespace reenact::store {
 
 using internal::BodyReader;
-using internal::RowContext;
 using internal::RecordFile;
+using internal::RowContext;
 using sqlite::Failure;
 using sqlite::Statement;
 
 struct SegmentReader::Impl {
-  explicit Impl(std::unique_ptr<RecordFile> opened)
-      : file(std::move(opened)), bodies(file.get()) {}
+  explicit Impl(std::unique_ptr<RecordFile> opened) : file(std::move(opened)), bodies(file.get()) {}
 
   absl::Status LoadGroups();
   absl::StatusOr<Statement> Select(const std::string& sql);
@@ -122,12 +121,19 @@ absl::StatusOr<int64_t> SegmentReader::RowCount() {
 }
 
 absl::StatusOr<std::vector<RunHead>> SegmentReader::RunHeads() {
-  auto rows = impl_->Select("SELECT id, origin, started_wall_ns FROM run ORDER BY ordinal");
+  auto rows = impl_->Select(
+      "SELECT id, origin, started_wall_ns, trace_id, run_end.run IS NOT NULL FROM run"
+      " LEFT JOIN run_end ON run_end.run = run.ordinal ORDER BY run.ordinal");
   if (!rows.ok()) return rows.status();
   std::vector<RunHead> heads;
   while (rows->Step()) {
-    if (const auto id = schema::UlidFromBytes(rows->Bytes(0)))
-      heads.push_back({*id, static_cast<schema::RunOrigin>(rows->Integer(1)), rows->Integer(2)});
+    if (const auto id = schema::UlidFromBytes(rows->Bytes(0))) {
+      heads.push_back({.id = *id,
+                       .origin = static_cast<schema::RunOrigin>(rows->Integer(1)),
+                       .started_wall_ns = rows->Integer(2),
+                       .trace_id = std::string(rows->Bytes(3)),
+                       .ended = rows->Integer(4) != 0});
+    }
   }
   if (absl::Status done = impl_->Finish(*rows, "reading runs failed"); !done.ok()) return done;
   return heads;

@@ -52,6 +52,8 @@ struct RunHead {
   schema::Ulid id;
   schema::RunOrigin origin = schema::RunOrigin::kRecorded;
   int64_t started_wall_ns = 0;
+  std::string trace_id;
+  bool ended = false;
 };
 
 struct EventRow {

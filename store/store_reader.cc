@@ -2,28 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
+#include "store/internal/id_prefix.h"
+#include "store/internal/incident_db.h"
 #include "store/internal/part_scan.h"
 #include "store/internal/run_assembly.h"
 #include "store/internal/segment_set.h"
 
 namespace reenact::store {
 namespace {
-
-constexpr size_t kMinPrefix = 4;
-constexpr size_t kUlidLength = 26;
-constexpr size_t kListedCandidates = 10;
-
-std::string Upper(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
 
 // Everything that a segment contributes to a list.
 struct SegmentParts {
@@ -32,12 +21,29 @@ struct SegmentParts {
   std::vector<schema::Gap> gaps;
 };
 
+// What incidents.db knows of runs.
+struct RunsOfIncidents {
+  std::map<schema::Ulid, internal::RunPart> promoted;
+  std::map<schema::Ulid, std::vector<schema::Ulid>> incidents;  // By run.
+};
+
+bool IsEarlier(const RunSummary& a, const RunSummary& b) {
+  return std::tie(a.started_wall_ns, a.id) < std::tie(b.started_wall_ns, b.id);
+}
+
 }  // namespace
 
 struct StoreReader::Impl {
   absl::Status ScanSegment(SegmentReader& segment, SegmentParts* out);
   absl::StatusOr<std::vector<RunSummary>> Summaries();
   absl::StatusOr<std::vector<RunHead>> Heads();
+  // Null when there are no incidents, or none that can be read.
+  std::unique_ptr<internal::IncidentDb> OpenIncidents();
+  RunsOfIncidents ReadIncidents();
+  absl::StatusOr<schema::RecordedRun> LoadFromSegments(const schema::Ulid& run, bool bodies);
+  // The copy that incidents.db keeps; NotFound when there is none.
+  absl::StatusOr<schema::RecordedRun> LoadPromoted(internal::IncidentDb* incidents,
+                                                   const schema::Ulid& run, bool bodies);
   // Failures inside a segment that must not hide the others.
   absl::Status Tolerate(const absl::Status& status);
 
@@ -50,6 +56,30 @@ absl::Status StoreReader::Impl::Tolerate(const absl::Status& status) {
   return absl::OkStatus();
 }
 
+std::unique_ptr<internal::IncidentDb> StoreReader::Impl::OpenIncidents() {
+  if (!segments->is_folder()) return nullptr;
+  auto db = internal::IncidentDb::OpenForReading(segments->layout().incidents());
+  if (db.ok()) return *std::move(db);
+  if (!absl::IsNotFound(db.status())) segments->AddProblem(std::string(db.status().message()));
+  return nullptr;
+}
+
+RunsOfIncidents StoreReader::Impl::ReadIncidents() {
+  RunsOfIncidents runs;
+  const auto db = OpenIncidents();
+  if (db == nullptr) return runs;
+  auto promoted = db->PromotedParts();
+  const auto incidents = db->Incidents();
+  for (const absl::Status& status : {promoted.status(), incidents.status()})
+    if (!status.ok()) segments->AddProblem(std::string(status.message()));
+  if (promoted.ok()) runs.promoted = *std::move(promoted);
+  if (!incidents.ok()) return runs;
+  for (const Incident& incident : *incidents) {
+    for (const schema::Ulid& run : incident.runs) runs.incidents[run].push_back(incident.id);
+  }
+  return runs;
+}
+
 absl::Status StoreReader::Impl::ScanSegment(SegmentReader& segment, SegmentParts* out) {
   out->owner_alive = segment.info().owner_alive;
   int64_t scanned_ordinal = 0;
@@ -58,7 +88,7 @@ absl::Status StoreReader::Impl::ScanSegment(SegmentReader& segment, SegmentParts
                  .scanned_ordinal = &scanned_ordinal,
                  .damage = [this](std::string text) { segments->AddProblem(std::move(text)); }});
   if (scanned.ok()) scanned = internal::AddOpenCalls(&segment, &out->parts);
-  if (!scanned.ok()) return scanned;
+  if (!scanned.ok() || segment.info().grouped) return scanned;
   auto gaps = segment.Gaps(0);
   if (!gaps.ok()) return gaps.status();
   out->gaps = *std::move(gaps);
@@ -77,13 +107,20 @@ absl::StatusOr<std::vector<RunSummary>> StoreReader::Impl::Summaries() {
     for (auto& [run, part] : segment->parts)
       by_run[run].push_back({std::move(part), segment->owner_alive, &segment->gaps});
   }
+  RunsOfIncidents of_incidents = ReadIncidents();
+  static const std::vector<schema::Gap> kNoGaps;
+  // A copy is whole, whatever of its segments was pruned.
+  for (auto& [run, part] : of_incidents.promoted)
+    by_run[run] = {{std::move(part), false, &kNoGaps}};
   std::vector<RunSummary> summaries;
   for (const auto& [run, parts] : by_run) {
-    if (auto summary = internal::MergeParts(parts)) summaries.push_back(*std::move(summary));
+    auto summary = internal::MergeParts(parts);
+    if (!summary) continue;
+    for (const schema::Ulid& incident : of_incidents.incidents[run])
+      internal::AddIncident(incident, &summary->incidents);
+    summaries.push_back(*std::move(summary));
   }
-  std::sort(summaries.begin(), summaries.end(), [](const RunSummary& a, const RunSummary& b) {
-    return std::tie(a.started_wall_ns, a.id) < std::tie(b.started_wall_ns, b.id);
-  });
+  std::sort(summaries.begin(), summaries.end(), IsEarlier);
   return summaries;
 }
 
@@ -96,9 +133,43 @@ absl::StatusOr<std::vector<RunHead>> StoreReader::Impl::Heads() {
     return absl::OkStatus();
   });
   if (!visited.ok()) return visited;
+  for (const auto& [run, part] : ReadIncidents().promoted) {
+    if (!part.run) continue;
+    heads.emplace(run, RunHead{.id = run,
+                               .origin = part.run->origin,
+                               .started_wall_ns = part.run->started.wall_ns,
+                               .trace_id = part.run->trace_id,
+                               .ended = part.end.has_value()});
+  }
   std::vector<RunHead> list;
   for (const auto& [id, head] : heads) list.push_back(head);
   return list;
+}
+
+absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadPromoted(internal::IncidentDb* incidents,
+                                                                    const schema::Ulid& run,
+                                                                    bool bodies) {
+  const auto bytes = incidents->PromotedRun(run);
+  if (!bytes.ok()) return bytes.status();
+  if (!bytes->has_value()) return absl::NotFoundError("no copy");
+  auto copy = SegmentReader::OpenBytes(**bytes, "incidents.db");
+  if (!copy.ok()) return copy.status();
+  internal::RunAssembly assembly(run, bodies);
+  if (absl::Status added = assembly.Add(copy->get()); !added.ok()) return added;
+  auto recorded = assembly.Finish();
+  if (!recorded) return absl::NotFoundError("no copy");
+  return *std::move(recorded);
+}
+
+absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadFromSegments(const schema::Ulid& run,
+                                                                        bool bodies) {
+  internal::RunAssembly assembly(run, bodies);
+  absl::Status visited =
+      segments->VisitAll([&](SegmentReader& segment) { return assembly.Add(&segment); });
+  if (!visited.ok()) return visited;
+  auto recorded = assembly.Finish();
+  if (!recorded) return absl::NotFoundError(absl::StrCat("no run ", ToString(run)));
+  return *std::move(recorded);
 }
 
 StoreReader::StoreReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -127,8 +198,7 @@ absl::StatusOr<std::vector<RunSummary>> StoreReader::ListRuns(const RunFilter& f
 absl::StatusOr<schema::Ulid> StoreReader::ResolveRun(const std::string& text) {
   const auto heads = impl_->Heads();
   if (!heads.ok()) return heads.status();
-  const std::string prefix = Upper(text);
-  if (prefix == "LAST") {
+  if (internal::IsLast(text)) {
     const RunHead* newest = nullptr;
     for (const RunHead& head : *heads) {
       if (head.origin == schema::RunOrigin::kReplay) continue;
@@ -137,36 +207,31 @@ absl::StatusOr<schema::Ulid> StoreReader::ResolveRun(const std::string& text) {
     if (newest == nullptr) return absl::NotFoundError("there is no recorded run");
     return newest->id;
   }
-  if (prefix.size() < kMinPrefix || prefix.size() > kUlidLength) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is no run id: give \"last\", an id, or at least its first ",
-                     kMinPrefix, " characters"));
-  }
-  std::vector<std::string> matches;
-  for (const RunHead& head : *heads) {
-    std::string id = ToString(head.id);
-    if (id.compare(0, prefix.size(), prefix) == 0) matches.push_back(std::move(id));
-  }
-  if (matches.empty()) return absl::NotFoundError(absl::StrCat("no run \"", text, "\""));
-  if (matches.size() > 1) {
-    const size_t count = matches.size();
-    matches.resize(std::min(count, kListedCandidates));
-    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is the beginning of ", count,
-                                                   " runs: ", absl::StrJoin(matches, ", "),
-                                                   count > matches.size() ? ", ..." : ""));
-  }
-  return *schema::ParseUlid(matches.front());
+  std::vector<schema::Ulid> ids;
+  for (const RunHead& head : *heads) ids.push_back(head.id);
+  return internal::ResolvePrefix(text, "run", ids);
 }
 
 absl::StatusOr<schema::RecordedRun> StoreReader::LoadRun(const schema::Ulid& run,
                                                          const LoadOptions& options) {
-  internal::RunAssembly assembly(run, options.bodies);
-  absl::Status visited =
-      impl_->segments->VisitAll([&](SegmentReader& segment) { return assembly.Add(&segment); });
-  if (!visited.ok()) return visited;
-  auto recorded = assembly.Finish();
-  if (!recorded) return absl::NotFoundError(absl::StrCat("no run ", ToString(run)));
-  return *std::move(recorded);
+  const auto incidents = impl_->OpenIncidents();
+  if (incidents == nullptr) return impl_->LoadFromSegments(run, options.bodies);
+  auto recorded = impl_->LoadPromoted(incidents.get(), run, options.bodies);
+  // Without a whole copy, and as long as they are there, the segments tell.
+  if (!recorded.ok()) {
+    const absl::Status no_copy = recorded.status();
+    recorded = impl_->LoadFromSegments(run, options.bodies);
+    if (absl::IsNotFound(recorded.status()) && !absl::IsNotFound(no_copy)) return no_copy;
+  }
+  if (!recorded.ok()) return recorded;
+  auto marks = incidents->MarksOf(run);
+  if (!marks.ok()) return marks.status();
+  for (schema::Mark& mark : *marks) {
+    const auto same = [&](const schema::Mark& known) { return known.id == mark.id; };
+    if (std::none_of(recorded->marks.begin(), recorded->marks.end(), same))
+      recorded->marks.push_back(std::move(mark));
+  }
+  return recorded;
 }
 
 absl::StatusOr<RunSummary> StoreReader::Summarize(const schema::Ulid& run) {

@@ -23,10 +23,19 @@ absl::StatusOr<RunIds> ScanRuns(SegmentReader* segment, RunParts* parts) {
 absl::Status ScanMarks(SegmentReader* segment, RunParts* parts) {
   const auto marks = segment->Marks();
   if (!marks.ok()) return marks.status();
-  for (const schema::Mark& mark : *marks) {
-    auto& incidents = (*parts)[mark.run].incidents;
-    if (std::find(incidents.begin(), incidents.end(), mark.id) == incidents.end())
-      incidents.push_back(mark.id);
+  for (const schema::Mark& mark : *marks) AddIncident(mark.id, &(*parts)[mark.run].incidents);
+  return absl::OkStatus();
+}
+
+// The gaps of grouped files are the run's own.
+absl::Status ScanOwnGaps(SegmentReader* segment, const RunIds& ids, RunParts* parts) {
+  if (!segment->info().grouped) return absl::OkStatus();
+  for (const auto& [ordinal, run] : ids) {
+    const auto gaps = segment->Gaps(ordinal);
+    if (!gaps.ok()) return gaps.status();
+    uint64_t& lost_events = (*parts)[run].lost_events;
+    lost_events = 0;
+    for (const schema::Gap& gap : *gaps) lost_events += gap.count;
   }
   return absl::OkStatus();
 }
@@ -42,6 +51,7 @@ absl::Status ScanParts(SegmentReader* segment, const PartScan& scan) {
   const auto ids = ScanRuns(segment, scan.parts);
   if (!ids.ok()) return ids.status();
   if (absl::Status scanned = ScanMarks(segment, scan.parts); !scanned.ok()) return scanned;
+  if (absl::Status scanned = ScanOwnGaps(segment, *ids, scan.parts); !scanned.ok()) return scanned;
   return segment->ForEachEvent(*scan.scanned_ordinal, [&](EventRow row) {
     *scan.scanned_ordinal = std::max(*scan.scanned_ordinal, row.ordinal);
     const auto run = ids->find(row.run);

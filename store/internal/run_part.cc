@@ -111,16 +111,14 @@ void AddCounts(const RunPart& part, RunSummary* summary) {
   summary->tool_calls += part.tool_calls;
   summary->retrievals += part.retrievals;
   summary->error_calls += part.error_calls;
+  summary->lost_events += part.lost_events;
   for (const auto& [from, to] : {std::pair{&part.asked_models, &summary->asked_models},
                                  std::pair{&part.served_models, &summary->served_models},
                                  std::pair{&part.fingerprints, &summary->fingerprints},
                                  std::pair{&part.errors, &summary->errors}}) {
     for (const std::string& text : *from) AddDistinct(text, to);
   }
-  for (const schema::Ulid& incident : part.incidents) {
-    auto* list = &summary->incidents;
-    if (std::find(list->begin(), list->end(), incident) == list->end()) list->push_back(incident);
-  }
+  for (const schema::Ulid& incident : part.incidents) AddIncident(incident, &summary->incidents);
   if (!part.run) return;
   for (const auto& tag : part.run->tags) {
     auto* tags = &summary->tags;
@@ -190,6 +188,10 @@ void AddDamagedEvent(const schema::Event& event, RunPart* part) {
   AddDistinct("damaged", &part->errors);
 }
 
+void AddIncident(const schema::Ulid& incident, std::vector<schema::Ulid>* list) {
+  if (std::find(list->begin(), list->end(), incident) == list->end()) list->push_back(incident);
+}
+
 std::string EncodeRunPart(const RunPart& part) {
   std::string out;
   schema::PutVarint(&out, (part.run ? 1U : 0U) | (part.end ? 2U : 0U));
@@ -198,6 +200,7 @@ std::string EncodeRunPart(const RunPart& part) {
   for (const int64_t count : {part.model_calls, part.tool_calls, part.retrievals, part.error_calls})
     schema::PutSigned(&out, count);
   schema::PutVarint(&out, part.last_sequence);
+  schema::PutVarint(&out, part.lost_events);
   for (const auto* list :
        {&part.asked_models, &part.served_models, &part.fingerprints, &part.errors})
     PutStrings(&out, *list);
@@ -221,6 +224,7 @@ std::optional<RunPart> DecodeRunPart(std::string_view bytes) {
   for (int64_t* count : {&part.model_calls, &part.tool_calls, &part.retrievals, &part.error_calls})
     *count = in.Signed();
   part.last_sequence = in.Varint();
+  part.lost_events = in.Varint();
   for (auto* list : {&part.asked_models, &part.served_models, &part.fingerprints, &part.errors})
     *list = GetStrings(&in);
   for (uint64_t count = in.Varint(); count > 0 && in.ok(); --count)

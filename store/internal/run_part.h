@@ -33,6 +33,7 @@ struct RunPart {
   int64_t retrievals = 0;
   int64_t error_calls = 0;
   uint64_t last_sequence = 0;
+  uint64_t lost_events = 0;  // Of grouped files, where gaps are known to be the run's.
   std::vector<std::string> asked_models;
   std::vector<std::string> served_models;
   std::vector<std::string> fingerprints;
@@ -45,6 +46,9 @@ struct RunPart {
 void AddEvent(const schema::Event& event, const schema::ModelView& view, RunPart* part);
 // Adds a call whose bodies cannot be read.
 void AddDamagedEvent(const schema::Event& event, RunPart* part);
+
+// Adds an id to a list that has it at most once.
+void AddIncident(const schema::Ulid& incident, std::vector<schema::Ulid>* list);
 
 std::string EncodeRunPart(const RunPart& part);
 // Nothing when `bytes` is not what EncodeRunPart writes.

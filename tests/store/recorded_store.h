@@ -22,7 +22,7 @@ namespace reenact::store {
 class RecordedStore {
  public:
   RecordedStore() {
-    char name[] = "/tmp/reenact-store-XXXXXX";
+    char name[] = "/dev/shm/reenact-store-XXXXXX";
     layout_.root = mkdtemp(name);
     std::string why;
     EXPECT_TRUE(PrepareStore(layout_, &key_, &why)) << why;
