@@ -200,6 +200,17 @@ bool IsUpperCaseName(std::string_view name) {
   return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+// The place after the character of an armoured key at `at`, or npos where it cannot be one.
+size_t NextInKey(std::string_view text, size_t at) {
+  if (at >= text.size()) return std::string_view::npos;
+  const char c = text[at];
+  if (IsTokenCharacter(c) || IsSpace(c) || c == ',') return at + 1;
+  const size_t letter = SkipWhile(text, at, [](char b) { return b == '\\'; });
+  const bool is_line_end =
+      letter > at && letter < text.size() && (text[letter] == 'n' || text[letter] == 'r');
+  return is_line_end ? letter + 1 : std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<TextSpan> MatchValueForm(std::string_view text, size_t at, const ValueForm& form) {
@@ -227,33 +238,21 @@ std::optional<TextSpan> MatchWebToken(std::string_view text, size_t at) {
 
 std::optional<TextSpan> MatchPrivateKey(std::string_view text, size_t at) {
   constexpr std::string_view kBegin = "-----BEGIN ";
+  constexpr std::string_view kEnd = "-----END ";
   constexpr std::string_view kKind = "PRIVATE KEY-----";
-  constexpr size_t kMaxKindSize = 32;
+  constexpr size_t kMaxArmourSize = 64;
   if (text.substr(at, kBegin.size()) != kBegin) return std::nullopt;
-  const size_t kind =
-      text.substr(0, std::min(text.size(), at + kBegin.size() + kMaxKindSize + kKind.size()))
-          .find(kKind, at + kBegin.size());
+  const size_t kind = text.substr(at, kMaxArmourSize).find(kKind);
   if (kind == std::string_view::npos) return std::nullopt;
-  // Base64, armour, line ends, and line ends as escapes; a quote or anything else stops it.
-  size_t end = kind + kKind.size();
-  while (end < text.size()) {
-    const char c = text[end];
-    if (c == '\\') {
-      const size_t letter = SkipWhile(text, end, [](char b) { return b == '\\'; });
-      if (letter >= text.size() || (text[letter] != 'n' && text[letter] != 'r')) break;
-      end = letter + 1;
-    } else if (IsTokenCharacter(c) || IsSpace(c) || c == ',') {
-      const bool at_end = text.substr(end).starts_with("-----END ");
-      if (!at_end) {
-        ++end;
-        continue;
-      }
-      const size_t close = text.substr(0, std::min(text.size(), end + 64)).find(kKind, end);
-      return TextSpan{at, close == std::string_view::npos ? end : close + kKind.size()};
-    } else {
-      break;
-    }
+  // Base64, headers, line ends, and line ends as escapes; a quote or anything else stops it.
+  size_t end = at + kind + kKind.size();
+  for (size_t next = end; next != std::string_view::npos; next = NextInKey(text, end)) {
+    end = next;
+    if (text.substr(end, kEnd.size()) != kEnd) continue;
+    const size_t close = text.substr(end, kMaxArmourSize).find(kKind);
+    return TextSpan{at, close == std::string_view::npos ? end : end + close + kKind.size()};
   }
+  while (IsSpace(text[end - 1])) --end;  // Not part of a key that lacks its end.
   return TextSpan{at, end};
 }
 

@@ -6,8 +6,10 @@
 namespace reenact::schema {
 namespace {
 
+// A bare number is text that happens to be digits.
 bool IsJson(std::string_view text) {
-  return JsonDocument::Parse(text) != nullptr;
+  const auto document = JsonDocument::Parse(text);
+  return document != nullptr && !document->root().is_number();
 }
 
 // Replacing by the list what the list names gives the result.
