@@ -32,6 +32,44 @@ bool Exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
 }
 
+bool IsUnsealed(const std::string& path) {
+  struct stat status {};
+
+  return stat(path.c_str(), &status) == 0 && (status.st_mode & 0200) != 0;
+}
+
+struct SegmentOwner {
+  std::optional<ProcessIdentity> process;  // Absent until the first row is written.
+  std::string ring;
+};
+
+// Nothing when the file cannot be read.
+std::optional<SegmentOwner> ReadOwner(const std::string& path) {
+  sqlite::Connection connection;
+  int32_t application_id = 0;
+  int32_t version = 0;
+  if (connection.Open(path, sqlite::OpenMode::kReadOnly) != sqlite::Failure::kNone ||
+      connection.ReadVersion(&application_id, &version) != sqlite::Failure::kNone) {
+    return std::nullopt;
+  }
+  const auto meta = [&](const char* key) {
+    std::string value;
+    const std::string sql = "SELECT CAST(value AS TEXT) FROM meta WHERE key = '" +
+                            std::string(key) + "' ORDER BY ordinal DESC LIMIT 1";
+    return connection.QueryText(sql.c_str(), &value) == sqlite::Failure::kNone ? value
+                                                                               : std::string();
+  };
+  SegmentOwner owner;
+  // A file that is not ours yet has no tables to ask.
+  if (application_id == kApplicationId) {
+    owner.process = DecodeOwner(meta(kMetaOwner));
+    owner.ring = meta(kMetaRing);
+  } else if (application_id != 0) {
+    return std::nullopt;
+  }
+  return owner;
+}
+
 // One sweep over unsealed segments at a time, over all processes.
 class SweepLock {
  public:
@@ -70,6 +108,7 @@ class Recovery {
   bool SealNow(SegmentWriter* segment);
 
   void SweepSegments();
+  void RemoveHalfMade(const std::string& name);
   bool IsAbandoned(const std::string& name);
   void SealAbandoned(const std::string& name);
 
@@ -100,6 +139,7 @@ void Recovery::RecoverRing(const std::string& path) {
   // A host that closed all its descriptors has lost the lock of its ring, and lives.
   if (!IsLeft(path) && IsAlive({identity.pid, identity.process_start, identity.boot_id})) return;
   if (!PrepareStore(layout_, &store_key_, &why)) return Problem(std::move(why));
+  RemoveHalfMade(identity.other_segment_name);
   std::unique_ptr<SegmentWriter> segment = OpenSegmentOf(*ring);
   Drain drain(ring.get(), true);
   if (!EmptyInto(ring.get(), &drain, &segment)) return;
@@ -196,26 +236,22 @@ void Recovery::SweepSegments() {
   }
 }
 
+// A process died between making this file and writing its first row.
+void Recovery::RemoveHalfMade(const std::string& name) {
+  const std::string path = layout_.segments() + "/" + name;
+  if (name.empty() || name.find('/') != std::string::npos || !IsUnsealed(path)) return;
+  const std::optional<SegmentOwner> owner = ReadOwner(path);
+  if (!owner || owner->process) return;
+  for (const char* suffix : {"-wal", "-shm", ""}) unlink((path + suffix).c_str());
+}
+
 bool Recovery::IsAbandoned(const std::string& name) {
   const std::string path = layout_.segments() + "/" + name;
-
-  struct stat status {};
-
-  if (stat(path.c_str(), &status) != 0 || (status.st_mode & 0200) == 0) return false;
-  sqlite::Connection connection;
-  if (connection.Open(path, sqlite::OpenMode::kReadOnly) != sqlite::Failure::kNone) return false;
-  const auto meta = [&](const char* key) {
-    std::string value;
-    const std::string sql = "SELECT CAST(value AS TEXT) FROM meta WHERE key = '" +
-                            std::string(key) + "' ORDER BY ordinal DESC LIMIT 1";
-    return connection.QueryText(sql.c_str(), &value) == sqlite::Failure::kNone ? value
-                                                                               : std::string();
-  };
-  const std::optional<ProcessIdentity> owner = DecodeOwner(meta(kMetaOwner));
-  // Without an owner it is being made, or is a bundle's.
-  if (!owner || IsAlive(*owner)) return false;
-  const std::string ring = meta(kMetaRing);
-  return ring.empty() || (!Exists(ring) && !Exists(LeftName(ring)));
+  if (!IsUnsealed(path)) return false;
+  const std::optional<SegmentOwner> owner = ReadOwner(path);
+  // Without an owner it is being made by somebody.
+  if (!owner || !owner->process || IsAlive(*owner->process)) return false;
+  return owner->ring.empty() || (!Exists(owner->ring) && !Exists(LeftName(owner->ring)));
 }
 
 void Recovery::SealAbandoned(const std::string& name) {

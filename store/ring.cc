@@ -256,6 +256,8 @@ std::unique_ptr<Ring> Ring::OpenLeftover(const std::string& path, std::string* w
   identity.store_path = ReadText(header->store_path, sizeof header->store_path);
   const uint32_t name = header->segment_index.load(std::memory_order_acquire) & 1;
   identity.segment_name = ReadText(header->segment_names[name], sizeof header->segment_names[name]);
+  identity.other_segment_name =
+      ReadText(header->segment_names[1 - name], sizeof header->segment_names[name]);
   ring->policy_ = std::move(policy);
   ring->impl_ = std::make_unique<Impl>(std::move(mapping), nullptr);
   ring->impl_->leftover_policy = std::make_shared<const schema::RedactionPolicy>(ring->policy_);
@@ -490,10 +492,16 @@ void Ring::LearnSecret(std::string_view secret) noexcept {
   if (impl_->policy != nullptr && !impl_->guard.InForkedChild()) impl_->policy->Learn(secret);
 }
 
-void Ring::SetSegmentName(std::string_view name) noexcept {
+void Ring::AnnounceSegment(std::string_view name) noexcept {
   RingHeader& header = *impl_->header;
   const uint32_t other = 1 - header.segment_index.load(std::memory_order_relaxed);
   CopyText(header.segment_names[other], sizeof header.segment_names[other], name);
+}
+
+void Ring::SetSegmentName(std::string_view name) noexcept {
+  AnnounceSegment(name);
+  RingHeader& header = *impl_->header;
+  const uint32_t other = 1 - header.segment_index.load(std::memory_order_relaxed);
   header.segment_index.store(other, std::memory_order_release);
 }
 

@@ -52,6 +52,9 @@ struct RingIdentity {
   std::string boot_id;
   std::string store_path;    // Where the records belong.
   std::string segment_name;  // "01J….db", the segment being written.
+  // Of a leftover: a segment that was being made, or the one before. Holds nothing if it has no
+  // owner.
+  std::string other_segment_name;
 };
 
 struct RingRecord {
@@ -154,6 +157,8 @@ class Ring {
   // Adds a learned secret to the policy, before the records that may hold it are appended. Any
   // thread. The latest 64 are kept.
   void LearnSecret(std::string_view secret) noexcept;
+  // Names a segment that is about to be made, so that recovery can tell a half-made file.
+  void AnnounceSegment(std::string_view name) noexcept;
   void SetSegmentName(std::string_view name) noexcept;
   // Path of a spill file of this ring; empty when there is no file system for one.
   std::string SpillPath(uint64_t number) const;

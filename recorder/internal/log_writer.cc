@@ -187,6 +187,8 @@ bool LogWriter::OpenNext() {
   }
   options.segment_id = store::NewUlid();
   options.path = state_->layout.segment(options.segment_id);
+  const std::string name = schema::ToString(options.segment_id) + ".db";
+  state_->ring->AnnounceSegment(name);
   std::unique_ptr<store::SegmentWriter> next;
   WriteCode code = store::SegmentWriter::Open(options, &next, &why);
   if (code == WriteCode::kOk) {
@@ -200,7 +202,7 @@ bool LogWriter::OpenNext() {
     return false;
   }
   // From here on recovery looks for the ring's records there; the old one is not needed any more.
-  state_->ring->SetSegmentName(schema::ToString(options.segment_id) + ".db");
+  state_->ring->SetSegmentName(name);
   if (segment_ != nullptr) unsealed_.push_back(std::move(segment_));
   segment_ = std::move(next);
   segment_opened_ns_ = MonotonicNowNs();
