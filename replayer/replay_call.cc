@@ -31,6 +31,15 @@ std::optional<size_t> Match(const std::vector<TapeCall>& records, const std::vec
   return first;
 }
 
+// True when a record differs from the request in nothing but secrets that were unknown so far.
+bool LearnSecrets(const Tape& tape, const std::vector<TapeCall>& records,
+                  const std::vector<bool>& used, const ComparableRequest& request) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!used[i] && tape.LearnSecrets(records[i].request.bytes, request.bytes)) return true;
+  }
+  return false;
+}
+
 size_t CountEqual(const std::vector<TapeCall>& records, const ComparableRequest& request) {
   return static_cast<size_t>(
       std::count_if(records.begin(), records.end(),
@@ -77,7 +86,7 @@ const TapeCall* FindElsewhere(const Tape& tape, const Address& address,
 }
 
 std::string RecordText(const Event& event) {
-  return "event " + std::to_string(event.sequence);
+  return "record " + std::to_string(event.sequence);
 }
 
 Divergence StartDivergence(DivergenceKind kind, const MadeCall& call, size_t position) {
@@ -99,7 +108,7 @@ Divergence Exhausted(const MadeCall& call, size_t position, size_t count,
   for (const TapeCall& record : records) {
     if (record.request.key == call.request.key) divergence.closest = record.event->sequence;
   }
-  divergence.message += "recording exhausted: no field differs from event " +
+  divergence.message += "recording exhausted: no field differs from record " +
                         std::to_string(*divergence.closest) +
                         "; all matching records already used (n=" + std::to_string(count) + ")";
   return divergence;
@@ -107,7 +116,7 @@ Divergence Exhausted(const MadeCall& call, size_t position, size_t count,
 
 Divergence Ambiguous(const MadeCall& call, size_t position, std::vector<uint64_t> candidates) {
   Divergence divergence = StartDivergence(DivergenceKind::kAmbiguous, call, position);
-  divergence.message += "the tape holds unequal answers in one place: events";
+  divergence.message += "the tape holds unequal answers in one place: records";
   for (const uint64_t sequence : candidates) divergence.message += ' ' + std::to_string(sequence);
   divergence.candidates = std::move(candidates);
   return divergence;
@@ -232,6 +241,10 @@ Message SessionState::Answer(const schema::BeginCall& request) {
   const size_t position = calls_made[call.address]++;
   std::vector<bool>& used = call_used[call.address];
   std::optional<size_t> match = Match(records, used, call.request);
+  if (!match && LearnSecrets(tape, records, used, call.request)) {
+    call.request = tape.Comparable(request.boundary, request.provider, request.request);
+    match = Match(records, used, call.request);
+  }
   if (!match) match = MatchCut(records, used, call.request);
 
   Divergence divergence;

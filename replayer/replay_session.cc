@@ -132,7 +132,7 @@ Message SessionState::Answer(const schema::Hello& request) {
 
 Message SessionState::Answer(const schema::BeginRun& request) {
   const schema::Run& recorded = tape.run().run;
-  const std::string input = tape.Redact(request.input);
+  const std::string input = RedactLike(recorded.input.bytes, request.input);
   const bool is_the_run = request.entry == recorded.entry && !recorded.input.cut &&
                           EqualContent(tape.Redact(recorded.input.bytes), input);
   const std::lock_guard<std::mutex> lock(mutex);
@@ -160,16 +160,21 @@ Message SessionState::Answer(const schema::FinishRun& request) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (!finish) {
     finish = request;
-    finish->output = tape.Redact(request.output);
+    const std::optional<schema::RunEnd>& end = tape.run().end;
+    finish->output = RedactLike(end ? end->output.bytes : std::string_view(), request.output);
     finish->detail = tape.Redact(request.detail);
   }
   return schema::Done{};
 }
 
+std::string SessionState::RedactLike(std::string_view recorded, std::string_view now) const {
+  std::string redacted = tape.Redact(now);
+  return tape.LearnSecrets(recorded, redacted) ? tape.Redact(now) : redacted;
+}
+
 // The nth component of a kind and name is compared with the nth recorded one.
 void SessionState::CompareComponent(const schema::Component& component) {
   schema::Component redacted = component;
-  redacted.content.bytes = tape.Redact(component.content.bytes);
   if (const Override* given = FindOverride(Override::Target::kComponent, component.name)) {
     redacted.content.bytes = tape.Redact(given->value);
     components.push_back(std::move(redacted));
@@ -182,6 +187,8 @@ void SessionState::CompareComponent(const schema::Component& component) {
     recorded = &candidate;
     if (ordinal-- == 0) break;
   }
+  redacted.content.bytes = RedactLike(
+      recorded != nullptr ? recorded->content.bytes : std::string_view(), component.content.bytes);
   if (std::optional<Divergence> difference = Compare(tape, recorded, redacted)) {
     Diverge(*std::move(difference));
   }

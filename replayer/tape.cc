@@ -1,7 +1,6 @@
 #include "replayer/tape.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -15,21 +14,6 @@ namespace {
 using schema::Boundary;
 using schema::EndState;
 using schema::Event;
-
-// The policy under which the run was stored. A run that was recorded with redaction off is compared
-// redacted all the same: redacting twice changes nothing, and messages then hold no secret.
-schema::RedactionPolicy PolicyOf(const schema::Run& run) {
-  schema::RedactionPolicy policy;
-  for (const auto& [name, value] : run.process) {
-    if (name != "redaction_policy") continue;
-    uint32_t version = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), version);
-    if (parsed.ec == std::errc() && version >= 1 && version <= schema::kRedactionPolicyVersion) {
-      policy.version = version;
-    }
-  }
-  return policy;
-}
 
 std::string CutText(std::string_view what, const schema::Body& body) {
   return "the " + std::string(what) + " was cut at " + std::to_string(body.bytes.size()) + " of " +
@@ -115,7 +99,7 @@ std::string Describe(const Address& address) {
   return text;
 }
 
-Tape::Tape(schema::RecordedRun run) : run_(std::move(run)), policy_(PolicyOf(run_.run)) {
+Tape::Tape(schema::RecordedRun run) : run_(std::move(run)), redactor_(run_.run) {
   std::stable_sort(run_.events.begin(), run_.events.end(), BeginsBefore);
   for (const Event& event : run_.events) {
     const Address address{event.scope, event.boundary, event.name};
@@ -163,11 +147,6 @@ int64_t Tape::model_attempt_count() const {
     if (event.boundary == Boundary::kModel) count += schema::AttemptCount(event.exchange);
   }
   return count;
-}
-
-std::string Tape::Redact(std::string_view bytes) const {
-  return schema::NeedsRedaction(bytes, policy_) ? schema::RedactBody(bytes, policy_).bytes
-                                                : std::string(bytes);
 }
 
 ComparableRequest Tape::Comparable(Boundary boundary, std::string_view provider,

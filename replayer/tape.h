@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "replayer/internal/redactor.h"
 #include "schema/record.h"
-#include "schema/redaction.h"
 #include "schema/request_key.h"
 
 namespace reenact::replayer {
@@ -76,7 +76,14 @@ class Tape {
   // Both sides of every comparison go through these.
   ComparableRequest Comparable(schema::Boundary boundary, std::string_view provider,
                                std::string_view request) const;
-  std::string Redact(std::string_view bytes) const;
+
+  std::string Redact(std::string_view bytes) const { return redactor_.Redact(bytes); }
+
+  // What a program sent where the tape holds marks of removed secrets; see Redactor. The tape
+  // itself stays as it is.
+  bool LearnSecrets(std::string_view recorded, std::string_view now) const {
+    return redactor_.Learn(recorded, now);
+  }
 
   // Calls of equal key at this address that the tape puts in one and the same place though their
   // answers differ: there is no telling which is meant. Empty when there are none.
@@ -84,7 +91,7 @@ class Tape {
 
  private:
   schema::RecordedRun run_;
-  schema::RedactionPolicy policy_;
+  mutable Redactor redactor_;
   std::map<Address, std::vector<TapeCall>> calls_;
   std::map<Address, std::vector<const schema::Event*>> readings_;
 };

@@ -27,7 +27,7 @@ Divergence Omitted(DivergenceKind kind, const Event& event, size_t ordinal, size
   const bool call = kind == DivergenceKind::kOmittedCall;
   divergence.message = std::string("omitted ") + (call ? "call" : "reading") + " #" +
                        std::to_string(ordinal + 1) + " of " + std::to_string(count) + " (" +
-                       Describe({event.scope, event.boundary, event.name}) + ", event " +
+                       Describe({event.scope, event.boundary, event.name}) + ", record " +
                        std::to_string(event.sequence) +
                        "): it was recorded, and the program never asked for it";
   return divergence;
@@ -168,7 +168,7 @@ class Reporter {
       divergence.ordinal = static_cast<int64_t>(call.record_index);
       divergence.key = schema::Shorten(call.request.key);
       divergence.closest = call.record->event->sequence;
-      divergence.message = "answer of " + Describe(call.address) + " (event " +
+      divergence.message = "answer of " + Describe(call.address) + " (record " +
                            std::to_string(call.record->event->sequence) +
                            "): the program never ended this call";
       Add(std::move(divergence));

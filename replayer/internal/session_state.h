@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct SessionState {
   schema::Message Answer(const schema::FinishRun& request);
   schema::Message Answer(const schema::ReadValue& request);
   void CompareComponent(const schema::Component& component);
+  // `now` redacted, with what `recorded` tells about secrets that no pattern finds.
+  std::string RedactLike(std::string_view recorded, std::string_view now) const;
   void Diverge(Divergence divergence);
   // The override that a person gave for this; null when there is none.
   const Override* FindOverride(Override::Target target, const std::string& name);

@@ -317,7 +317,7 @@ TEST(ReplaySession, MissNamesTheKeyTheClosestRecordAndExactlyThePathsThatDiffer)
   }
   EXPECT_EQ(paths, (std::vector<std::string>{"temperature", "messages[3].content"}));
   EXPECT_TRUE(Contains(miss, novel->key)) << miss;
-  EXPECT_TRUE(Contains(miss, "event 3")) << miss;
+  EXPECT_TRUE(Contains(miss, "record 3")) << miss;
   EXPECT_TRUE(Contains(miss, "2 paths differ")) << miss;
 }
 
@@ -348,7 +348,7 @@ TEST(ReplaySession, CutIncompleteAndDamagedRecordsAreRefusedByName) {
     event->response.original_size = 5'400'000;
   });
   EXPECT_TRUE(Contains(cut, "DIVERGED unusable")) << cut;
-  EXPECT_TRUE(Contains(cut, "event 1")) << cut;
+  EXPECT_TRUE(Contains(cut, "record 1")) << cut;
   EXPECT_TRUE(Contains(cut, "10 of 5400000 bytes")) << cut;
   const std::string incomplete =
       refusal([](schema::Event* event) { event->end_state = EndState::kIncomplete; });
@@ -654,6 +654,42 @@ TEST(ReplaySession, RotatedCredentialChangesNothingAndIsNowhereInTheReport) {
   const ReplayReport report = session.Finish(kReplayTime);
   for (const schema::Event& event : report.derived.events) {
     EXPECT_FALSE(Contains(event.request.bytes, "4711"));
+  }
+}
+
+// cases/replay.md 16: secrets that only the recording process knew, by value.
+TEST(ReplaySession, SecretThatNoPatternFindsIsLearnedFromItsPlace) {
+  TapeBuilder tape;
+  tape.run().run.input.bytes = R"({"order":"A-17","who":"[redacted]"})";
+  tape.run().end->output.bytes = "refunded for [redacted].";
+  tape.Tool("mail", R"({"to":"x","body":"code [redacted], thanks"})", "sent");
+  tape.Tool("mail", R"({"to":"y","body":"[redacted]"})", "sent again");
+  ReplaySession session(tape.run(), {});
+  auto program = ProgramOn(&session);
+  ASSERT_TRUE(std::holds_alternative<schema::RunBound>(
+      program.Begin("POST /refund", R"({"order":"A-17","who":"customer#4711"})")));
+  EXPECT_EQ(program.Tool("mail", R"({"to":"x","body":"code pear-plum-fig, thanks"})"), "sent");
+  EXPECT_EQ(program.Tool("mail", R"({"body":"pear-plum-fig","to":"y"})"), "sent again");
+  const std::string miss = program.Tool("mail", R"({"to":"z","body":"pear-plum-fig"})");
+  EXPECT_FALSE(Contains(miss, "plum")) << miss;
+  program.Finish("refunded for customer#4711.");
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(Kinds(report), "novel_call");
+  EXPECT_TRUE(report.output_equal);
+  for (const schema::Event& event : report.derived.events) {
+    EXPECT_FALSE(Contains(event.request.bytes, "plum"));
+  }
+}
+
+TEST(ReplaySession, MarkDoesNotStandForAnythingElse) {
+  TapeBuilder tape;
+  tape.Tool("mail", R"({"to":"[redacted]","n":1})", "sent");
+  for (const char* other : {R"({"to":"pear-plum-fig","n":2})", R"({"to":"two words","n":1})",
+                            R"({"to":"","n":1})", R"({"to":["pear-plum-fig"],"n":1})"}) {
+    ReplaySession session(tape.run(), {});
+    auto program = ProgramOn(&session);
+    program.Begin();
+    EXPECT_TRUE(Contains(program.Tool("mail", other), "DIVERGED novel_call")) << other;
   }
 }
 

@@ -1,0 +1,96 @@
+#include "replayer/internal/redactor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "replayer/tape.h"
+
+namespace reenact::replayer {
+namespace {
+
+constexpr size_t kLongestSecret = 4096;
+constexpr size_t kShortestSecret = 6;  // Shorter ones are ignored by the policy.
+
+// A run that was recorded with redaction off is compared redacted all the same: redacting twice
+// changes nothing, and messages then hold no secret.
+schema::RedactionPolicy PolicyOf(const schema::Run& run) {
+  schema::RedactionPolicy policy;
+  for (const auto& [name, value] : run.process) {
+    if (name != "redaction_policy") continue;
+    uint32_t version = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), version);
+    if (parsed.ec == std::errc() && version >= 1 && version <= schema::kRedactionPolicyVersion) {
+      policy.version = version;
+    }
+  }
+  return policy;
+}
+
+// One word: it does not reach across the strings of a JSON text.
+bool LooksLikeSecret(std::string_view text) {
+  return text.size() >= kShortestSecret && text.size() <= kLongestSecret &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '"'; });
+}
+
+// What stands in `text` where `pattern` has marks; nothing where they are not equal but for that.
+std::optional<std::vector<std::string>> FillMarks(std::string_view pattern, std::string_view text) {
+  std::vector<std::string> filled;
+  size_t mark = pattern.find(schema::kRedactedMark);
+  if (mark == std::string_view::npos || !text.starts_with(pattern.substr(0, mark))) {
+    return std::nullopt;
+  }
+  text.remove_prefix(mark);
+  pattern.remove_prefix(mark);
+  while (!pattern.empty()) {
+    pattern.remove_prefix(schema::kRedactedMark.size());
+    const std::string_view until = pattern.substr(0, pattern.find(schema::kRedactedMark));
+    const bool last = until.size() == pattern.size();
+    if (last && !text.ends_with(until)) return std::nullopt;
+    const size_t end = last ? text.size() - until.size() : text.find(until);
+    if (end == std::string_view::npos || (until.empty() && !last)) return std::nullopt;
+    const std::string_view secret = text.substr(0, end);
+    if (secret != schema::kRedactedMark) {
+      if (!LooksLikeSecret(secret)) return std::nullopt;
+      filled.emplace_back(secret);
+    }
+    text.remove_prefix(end + until.size());
+    pattern.remove_prefix(until.size());
+  }
+  return filled;
+}
+
+}  // namespace
+
+Redactor::Redactor(const schema::Run& run)
+    : policy_(std::make_shared<const schema::RedactionPolicy>(PolicyOf(run))) {}
+
+std::shared_ptr<const schema::RedactionPolicy> Redactor::policy() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return policy_;
+}
+
+std::string Redactor::Redact(std::string_view bytes) const {
+  const std::shared_ptr<const schema::RedactionPolicy> current = policy();
+  return schema::NeedsRedaction(bytes, *current) ? schema::RedactBody(bytes, *current).bytes
+                                                 : std::string(bytes);
+}
+
+bool Redactor::Learn(std::string_view recorded, std::string_view now) {
+  if (recorded.find(schema::kRedactedMark) == std::string_view::npos) return false;
+  const auto secrets = FillMarks(CanonicalContent(recorded), CanonicalContent(now));
+  if (!secrets || secrets->empty()) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  schema::RedactionPolicy extended = *policy_;
+  for (const std::string& secret : *secrets) {
+    std::vector<std::string>& known = extended.secrets;
+    if (std::find(known.begin(), known.end(), secret) == known.end()) known.push_back(secret);
+  }
+  if (extended.secrets.size() == policy_->secrets.size()) return false;
+  policy_ = std::make_shared<const schema::RedactionPolicy>(std::move(extended));
+  return true;
+}
+
+}  // namespace reenact::replayer

@@ -1,0 +1,41 @@
+// Redacts what a program sends as the record it is compared with was redacted: by the policy of
+// that run.
+//
+// Some secrets the recording process knew by value only: from a header, or told by the host. They
+// are not on the tape, and no pattern finds them. Their places are: where a record holds the mark,
+// and the program's text is equal but for those places, what stands there is taken for the secret.
+
+#ifndef REENACT_REPLAYER_INTERNAL_REDACTOR_H_
+#define REENACT_REPLAYER_INTERNAL_REDACTOR_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "schema/record.h"
+#include "schema/redaction.h"
+
+namespace reenact::replayer {
+
+// Threads: all functions may be called from any thread.
+class Redactor {
+ public:
+  explicit Redactor(const schema::Run& run);
+
+  std::string Redact(std::string_view bytes) const;
+
+  // True when something was learned, so that redacting the text again gives another result.
+  // `recorded` and `now`: whole bodies, `now` as it was redacted so far.
+  bool Learn(std::string_view recorded, std::string_view now);
+
+ private:
+  std::shared_ptr<const schema::RedactionPolicy> policy() const;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const schema::RedactionPolicy> policy_;
+};
+
+}  // namespace reenact::replayer
+
+#endif  // REENACT_REPLAYER_INTERNAL_REDACTOR_H_
