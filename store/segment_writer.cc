@@ -56,7 +56,8 @@ struct SegmentWriter::Impl {
   Failure AddMark(const schema::Mark& mark);
   Failure SetMeta(std::string_view key, std::string_view value);
   WriteCode WriteLastRow();
-  void Close();
+  // Lets go of the statements, and of the file.
+  WriteCode Close();
   WriteCode FinishSeal(const std::string& manifest_path);
 
   void BodyColumn(int64_t ordinal) { ordinal == 0 ? chain.Null() : chain.Integer(ordinal); }
@@ -76,11 +77,12 @@ struct SegmentWriter::Impl {
   ForkGuard fork_guard;
   sqlite::Statement begin_statement, commit_statement, rollback_statement;
   bool broken = false;
+  bool unsealable = false;
   bool rolled_back =
       false;  // `rows` remembers what is not there, or the rollback itself is to come.
   bool contradiction = false;
   bool sealed = false;  // Its last row is written.
-  bool closed = false;  // Nothing can be added any more.
+  bool closed = false;  // The statements are gone.
   std::string last_error;
   // Columns under construction; kept for their memory.
   std::string headers, packed, meta;
@@ -158,7 +160,7 @@ WriteCode SegmentWriter::Impl::Note(Failure failure) {
   if (failure == Failure::kNone) return WriteCode::kOk;
   const WriteCode code = ToWriteCode(failure);
   if (code == WriteCode::kBroken) broken = true;
-  last_error = file.path() + ": " + file.connection().message();
+  last_error = file.message();
   return code;
 }
 
@@ -512,7 +514,7 @@ WriteCode SegmentWriter::Commit() {
   const WriteCode code = impl.Commit();
   if (code == WriteCode::kOk) return code;
   try {
-    impl.last_error = impl.file.path() + ": " + impl.file.connection().message();
+    impl.last_error = impl.file.message();
   } catch (const std::bad_alloc&) {
     impl.last_error.clear();
   }
@@ -538,13 +540,14 @@ WriteCode SegmentWriter::Seal(const std::string& manifest_path) {
   Impl& impl = *impl_;
   try {
     if (impl.InForkedChild()) return WriteCode::kRefused;
-    if (!impl.closed) {
-      WriteCode code = impl.sealed ? WriteCode::kOk : impl.WriteLastRow();
-      if (code == WriteCode::kOk) code = impl.Note(impl.file.EndJournal());
-      if (code != WriteCode::kOk) return code;
-      impl.Close();
-    }
-    return impl.FinishSeal(manifest_path);
+    if (impl.unsealable) return WriteCode::kBroken;
+    impl.broken = false;  // One try, to save what there is.
+    WriteCode code = impl.sealed ? WriteCode::kOk : impl.WriteLastRow();
+    if (code == WriteCode::kOk) code = impl.Close();
+    if (code == WriteCode::kOk) code = impl.FinishSeal(manifest_path);
+    // A sync that failed once tells nothing when it succeeds the next time.
+    impl.unsealable = code == WriteCode::kBroken;
+    return code;
   } catch (const std::bad_alloc&) {
     return WriteCode::kUnavailable;
   }
@@ -558,18 +561,19 @@ WriteCode SegmentWriter::Impl::WriteLastRow() {
   };
   WriteCode code = Apply(last_row);
   if (code == WriteCode::kOk) code = Commit();
+  if (code != WriteCode::kOk && last_error.empty()) last_error = file.message();
   sealed = code == WriteCode::kOk;
   return code;
 }
 
-void SegmentWriter::Impl::Close() {
+WriteCode SegmentWriter::Impl::Close() {
+  closed = true;
   chain.Close();
   rows = RowLookup();
   begin_statement = sqlite::Statement();
   commit_statement = sqlite::Statement();
   rollback_statement = sqlite::Statement();
-  file.Close();
-  closed = true;
+  return Note(file.EndJournal());
 }
 
 WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {

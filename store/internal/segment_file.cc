@@ -22,7 +22,6 @@ constexpr int64_t kCheckpointFrames = (int64_t{4} << 20) / kPageBytes;
 constexpr int64_t kRetryFrames = (int64_t{1} << 20) / kPageBytes;
 // A reader that is in the way at the end is not waited for: the ring is filling up meanwhile.
 constexpr int kSealTimeoutMs = 200;
-constexpr int kBusyTimeoutMs = 5000;
 
 // SQLite would make the file readable by all.
 int MakeFile(const std::string& path) {
@@ -154,16 +153,30 @@ Failure SegmentFile::CheckpointIfDue() {
 }
 
 Failure SegmentFile::EndJournal() {
-  if (!wal_) return Failure::kNone;
+  if (ended_) return Failure::kNone;
+  Failure failure = Failure::kNone;
+  if (!connection_.is_open()) failure = connection_.Open(path_, sqlite::OpenMode::kReadWrite);
+  if (failure == Failure::kNone && wal_) failure = LeaveWal();
+  ended_ = failure == Failure::kNone;
+  // After a failure as well: half way through, SQLite takes the journal mode for changed and would
+  // say so next time, while the file says otherwise. A new connection asks the file.
+  if (!ended_) problem_ = connection_.message();
+  Close();
+  return failure;
+}
+
+Failure SegmentFile::LeaveWal() {
   sqlite3_busy_timeout(connection_.handle(), kSealTimeoutMs);
   Failure failure = connection_.RunCheckpoint(sqlite::Connection::Checkpoint::kTruncate);
   std::string mode;
   if (failure == Failure::kNone) {
     failure = connection_.QueryText("PRAGMA journal_mode=DELETE", &mode);
   }
-  if (failure == Failure::kNone && mode != "delete") failure = Failure::kBusy;
-  sqlite3_busy_timeout(connection_.handle(), kBusyTimeoutMs);
-  return failure;
+  return failure == Failure::kNone && mode != "delete" ? Failure::kBusy : failure;
+}
+
+std::string SegmentFile::message() const {
+  return path_ + ": " + (connection_.is_open() ? connection_.message() : problem_);
 }
 
 int SegmentFile::MakeReadOnly() {

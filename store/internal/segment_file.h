@@ -23,11 +23,9 @@ class SegmentFile {
   // Copies the WAL into the file once it is 4 MB long. A reader that holds parts of it is waited
   // for by later calls, not by this one.
   sqlite::Failure CheckpointIfDue();
-  // Checkpoints, ends WAL mode. kBusy: a reader is in the way; nothing is lost, try again later.
+  // Checkpoints, ends WAL mode and closes: all statements must be gone, and nothing can be written any
+  // more. kBusy: a reader is in the way; nothing is lost, try again later.
   sqlite::Failure EndJournal();
-
-  // Closes; then nothing can be written through this object.
-  void Close() { connection_ = sqlite::Connection(); }
 
   // Syncs the closed file and makes it read-only. 0, or errno.
   int MakeReadOnly();
@@ -39,12 +37,20 @@ class SegmentFile {
 
   const std::string& path() const { return path_; }
 
+  // What failed last: the path and SQLite's own words.
+  std::string message() const;
+
  private:
+  void Close() { connection_ = sqlite::Connection(); }
+
+  sqlite::Failure LeaveWal();
   WriteCode Fail(sqlite::Failure failure, const std::string& what, std::string* why);
   static int OnWalCommit(void* self, sqlite3* handle, const char* name, int frames);
 
   std::string path_;
   bool wal_ = true;
+  bool ended_ = false;
+  std::string problem_;  // Of the connection that is closed.
   // Of the WAL; moved by its hook.
   int64_t wal_frames_ = 0;
   int64_t checkpoint_at_frames_ = 0;
