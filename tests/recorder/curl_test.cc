@@ -1,0 +1,280 @@
+// reenact_curl.hpp over a real loopback connection, and on replay without one.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reenact/reenact_curl.hpp"
+#include "tests/recorder/fake_replayer.h"
+#include "tests/recorder/recorder_fixture.h"
+
+namespace reenact {
+namespace {
+
+using testing::FakeReplayer;
+using testing::ServeEverything;
+
+// Answers one connection after the other with bytes as they stand, and then closes it.
+class RawServer {
+ public:
+  explicit RawServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
+    listener_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    socklen_t size = sizeof(address);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    listen(listener_, 8);
+    thread_ = std::thread([this] { Serve(); });
+  }
+
+  ~RawServer() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+
+  RawServer(const RawServer&) = delete;
+  RawServer& operator=(const RawServer&) = delete;
+
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v1/chat"; }
+
+ private:
+  void Serve() {
+    for (const std::string& answer : answers_) {
+      const int fd = accept(listener_, nullptr, nullptr);
+      if (fd < 0) return;
+      std::string request;
+      char buffer[4096];
+      while (request.find("\r\n\r\n{}") == std::string::npos) {
+        const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+        if (got <= 0) break;
+        request.append(buffer, static_cast<size_t>(got));
+      }
+      send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      shutdown(fd, SHUT_WR);
+      while (recv(fd, buffer, sizeof(buffer), 0) > 0) {
+      }
+      close(fd);
+    }
+  }
+
+  const std::vector<std::string> answers_;
+  int listener_ = -1;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+// A host's own transfer: its handle, its parser, its header function.
+class Host {
+ public:
+  explicit Host(const std::string& url) : easy_(curl_easy_init()) {
+    curl_easy_setopt(easy_, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, "{}");
+    curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
+    curl_easy_setopt(easy_, CURLOPT_NOPROXY, "*");
+    callbacks.write = [](char* data, size_t size, size_t count, void* user) {
+      auto* host = static_cast<Host*>(user);
+      host->body.append(data, size * count);
+      return host->stop_after != 0 && host->body.size() >= host->stop_after ? 0 : size * count;
+    };
+    callbacks.write_data = this;
+    callbacks.header = [](char* data, size_t size, size_t count, void* user) {
+      static_cast<Host*>(user)->head.append(data, size * count);
+      return size * count;
+    };
+    callbacks.header_data = this;
+    call.provider = "openai";
+    call.endpoint = url;
+    call.request = "{}";
+  }
+
+  ~Host() { curl_easy_cleanup(easy_); }
+
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  CurlAnswer Perform(Seam& seam, const CurlRetry& retry = nullptr) {
+    return PerformCurl(seam, call, easy_, callbacks, retry);
+  }
+
+  CURL* easy() { return easy_; }
+
+  std::string body;
+  std::string head;
+  size_t stop_after = 0;
+  CurlCallbacks callbacks;
+  reenact::ModelCall call;
+
+ private:
+  CURL* easy_;
+};
+
+class Curl : public testing::RecorderTest {
+ protected:
+  Recorder MakeRecorder() {
+    reenact::Options options;
+    options.store = store_path_;
+    options.mode = Mode::kRecord;
+    options.close_deadline_ms = testing::kPatienceMs;
+    return Recorder(options);
+  }
+
+  schema::Event OnlyEvent() {
+    const schema::RecordedRun run = OnlyRun();
+    EXPECT_EQ(run.events.size(), 1u);
+    return run.events.empty() ? schema::Event() : run.events[0];
+  }
+};
+
+TEST_F(Curl, FinalAnswerIsRecordedAndTheHostSeesEverything) {
+  RawServer server({"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
+                    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+                    "x-request-id: req_9\r\nContent-Length: 5\r\n\r\nhello"});
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    const CurlAnswer answer = host.Perform(run);
+    EXPECT_EQ(answer.code, CURLE_OK) << answer.error;
+    EXPECT_EQ(answer.status, 200);
+    run.Finish();
+  }
+  EXPECT_EQ(host.body, "hello");
+  EXPECT_NE(host.head.find("302 Found"), std::string::npos);
+  recorder.Close(testing::kPatienceMs);
+  const schema::Event event = OnlyEvent();
+  EXPECT_EQ(event.end_state, schema::EndState::kComplete);
+  EXPECT_EQ(event.response.bytes, "hello");
+  const schema::LastAttempt last = schema::FindLastAttempt(event.exchange, event.response.bytes);
+  EXPECT_EQ(last.status, 200);
+  EXPECT_EQ(schema::AttemptCount(event.exchange), 1);
+  ASSERT_NE(last.headers, nullptr);
+  EXPECT_NE(std::find(last.headers->begin(), last.headers->end(),
+                      std::pair<std::string, std::string>("x-request-id", "req_9")),
+            last.headers->end());
+}
+
+TEST_F(Curl, CutBodyIsTruncated) {
+  RawServer server({"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"});
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    EXPECT_EQ(host.Perform(run).code, CURLE_PARTIAL_FILE);
+    run.Finish();
+  }
+  recorder.Close(testing::kPatienceMs);
+  const schema::Event event = OnlyEvent();
+  EXPECT_EQ(event.end_state, schema::EndState::kTruncated);
+  EXPECT_EQ(event.response.bytes, "half");
+  EXPECT_EQ(event.end_detail.substr(0, 8), "curl 18:");
+}
+
+// cases/replay.md 30
+TEST_F(Curl, RetriesAreAttemptsOfOneCall) {
+  RawServer server({"HTTP/1.1 429 Too Many\r\nRetry-After: 2\r\nContent-Length: 4\r\n\r\nslow",
+                    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"});
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    const CurlAnswer answer =
+        host.Perform(run, [](const CurlAnswer& failed, int) { return failed.status == 429; });
+    EXPECT_EQ(answer.status, 200);
+    run.Finish();
+  }
+  EXPECT_EQ(host.body, "slowfine");
+  recorder.Close(testing::kPatienceMs);
+  const schema::Event event = OnlyEvent();
+  EXPECT_EQ(schema::AttemptCount(event.exchange), 2);
+  EXPECT_EQ(schema::FindLastAttempt(event.exchange, event.response.bytes).body, "fine");
+}
+
+TEST_F(Curl, HostThatStopsReadingAbandons) {
+  RawServer server({"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"});
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  host.stop_after = 1;
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    EXPECT_EQ(host.Perform(run).end_state, EndState::kAbandonedByCaller);
+    run.Finish();
+  }
+  recorder.Close(testing::kPatienceMs);
+  EXPECT_EQ(OnlyEvent().end_state, schema::EndState::kAbandonedByCaller);
+}
+
+TEST_F(Curl, NobodyListensIsAReset) {
+  Recorder recorder = MakeRecorder();
+  Host host("http://127.0.0.1:1/v1/chat");
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    EXPECT_EQ(host.Perform(run).code, CURLE_COULDNT_CONNECT);
+    run.Finish();
+  }
+  recorder.Close(testing::kPatienceMs);
+  EXPECT_EQ(OnlyEvent().end_state, schema::EndState::kReset);
+}
+
+TEST_F(Curl, ReplayFeedsTheHostWithoutANetwork) {
+  FakeReplayer replayer(folder_.File("socket"), ServeEverything);
+  reenact::Options options;
+  options.mode = Mode::kReplay;
+  options.replay_socket = replayer.path();
+  Recorder recorder(options);
+  reenact::Run run = recorder.StartRun({.entry = "POST /refund"});
+  Host host("http://127.0.0.1:1/would-refuse");
+  int asked = 0;
+  const CurlAnswer answer = host.Perform(run, [&](const CurlAnswer& failed, int attempt) {
+    EXPECT_EQ(attempt, asked++);
+    return failed.status == 429;
+  });
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(host.body, "helloabc");
+  EXPECT_EQ(host.head,
+            "HTTP/1.1 429\r\nretry-after: 2\r\n\r\n"
+            "HTTP/1.1 200\r\ncontent-type: text/event-stream\r\n\r\n");
+  EXPECT_EQ(answer.code, CURLE_RECV_ERROR);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.end_state, EndState::kReset);
+  EXPECT_FALSE(answer.diverged);
+}
+
+TEST_F(Curl, DivergenceIsNoTransfer) {
+  FakeReplayer replayer(folder_.File("socket"), [](const schema::Message& request) {
+    if (!std::holds_alternative<schema::BeginCall>(request)) return ServeEverything(request);
+    return std::optional<schema::Message>(schema::Diverged{"not on the tape"});
+  });
+  reenact::Options options;
+  options.mode = Mode::kReplay;
+  options.replay_socket = replayer.path();
+  Recorder recorder(options);
+  reenact::Run run = recorder.StartRun({.entry = "POST /refund"});
+  RawServer server({"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"});
+  Host host(server.url());
+  const CurlAnswer answer = host.Perform(run);
+  EXPECT_TRUE(answer.diverged);
+  EXPECT_EQ(answer.error, "not on the tape");
+  EXPECT_EQ(host.body, "");
+}
+
+TEST(CurlHeaders, ListBecomesPairs) {
+  curl_slist* list = curl_slist_append(nullptr, "Authorization: Bearer x");
+  list = curl_slist_append(list, "Empty:");
+  list = curl_slist_append(list, "no colon");
+  EXPECT_EQ(HeadersOf(list), (Headers{{"Authorization", "Bearer x"}, {"Empty", ""}}));
+  curl_slist_free_all(list);
+}
+
+}  // namespace
+}  // namespace reenact
