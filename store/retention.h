@@ -1,6 +1,6 @@
 // Keeps a store from filling the disk. On by default: a size cap, and a floor of free space.
-// Whole sealed segments go, the oldest first, which works on a full disk; a segment with a marked run
-// stays. A signed tombstone in the manifest says what went.
+// Whole sealed segments go, the oldest first, which works on a full disk; a segment with a marked
+// run stays. A signed tombstone in the manifest says what went.
 
 #ifndef REENACT_STORE_RETENTION_H_
 #define REENACT_STORE_RETENTION_H_
@@ -22,8 +22,8 @@ struct RetentionLimits {
 struct RetentionResult {
   std::vector<std::string> pruned;  // Segment file names.
   uint64_t freed_bytes = 0;
-  uint64_t store_bytes = 0;  // After.
-  uint64_t free_bytes = 0;   // After, on the disk.
+  uint64_t store_bytes = 0;   // After.
+  uint64_t free_bytes = 0;    // After, on the disk.
   bool within_limits = true;  // False: nothing more could go, recording must stop.
 };
 

@@ -65,8 +65,11 @@ class SegmentWriter {
   bool FindOpenCall(uint64_t sequence, schema::Event* begin);
   uint64_t open_call_count() const;
 
-  // Commits, checkpoints, records the chain's head in the store's manifest when `manifest_path` is
-  // not empty, switches to journal_mode=DELETE and makes the file read-only (0444).
+  // Closes open calls, commits, checkpoints, switches to journal_mode=DELETE, records the chain's
+  // head in the store's manifest when `manifest_path` is not empty, and makes the file read-only
+  // (0444). Nothing can be added once this has begun. kUnavailable (a reader is in the way) and
+  // kFull: call again later. kBroken: leave the file to recovery. Repeating what was done already
+  // does no harm.
   WriteCode Seal(const std::string& manifest_path);
 
   // Copies committed pages into the file, if the WAL has grown past its limit. Call between

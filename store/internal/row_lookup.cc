@@ -261,15 +261,12 @@ Failure RowLookup::ReadBody(int64_t ordinal, schema::Body* body, std::string* wh
   return decoder.Decode(ordinal, fetch, &body->bytes, why) ? Failure::kNone : Failure::kCorrupt;
 }
 
-Failure RowLookup::ReadOpenCall(uint64_t sequence, schema::Event* begin, std::string* why) {
+Failure RowLookup::ReadOpenCall(uint64_t sequence, schema::Event* begin, OpenCallRefs* refs) {
   using namespace open_call_column;  // NOLINT(google-build-using-namespace)
   Statement& row = select_open_call_;
   const ResetAtEnd reset(&row);
   row.BindInteger(1, static_cast<int64_t>(sequence));
-  if (!row.Step()) {
-    *why = "call " + std::to_string(sequence) + " is not open";
-    return row.failure() == Failure::kNone ? Failure::kConstraint : row.failure();
-  }
+  if (!row.Step()) return row.failure() == Failure::kNone ? Failure::kConstraint : row.failure();
   *begin = schema::Event{};
   begin->sequence = sequence;
   begin->scope = row.Bytes(kScope);
@@ -282,12 +279,13 @@ Failure RowLookup::ReadOpenCall(uint64_t sequence, schema::Event* begin, std::st
   begin->in_flight = static_cast<uint32_t>(row.Integer(kInFlight));
   begin->request_headers = DecodePairs(row.Bytes(kRequestHeaders)).value_or(Pairs{});
   begin->meta = DecodePairs(row.Bytes(kMeta)).value_or(Pairs{});
+  *refs = {.run = row.Integer(kRun), .request_body = row.Integer(kRequestBody)};
   const ResetAtEnd reset_run(&find_run_id_);
-  find_run_id_.BindInteger(1, row.Integer(kRun));
+  find_run_id_.BindInteger(1, refs->run);
   if (find_run_id_.Step()) {
     begin->run = schema::UlidFromBytes(find_run_id_.Bytes(0)).value_or(schema::Ulid{});
   }
-  return ReadBody(row.Integer(kRequestBody), &begin->request, why);
+  return find_run_id_.failure();
 }
 
 Failure RowLookup::RolledBack() {

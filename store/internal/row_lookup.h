@@ -24,6 +24,11 @@ struct OpenRequest {
   schema::Digest digest{};
 };
 
+struct OpenCallRefs {
+  int64_t run = 0;
+  int64_t request_body = 0;
+};
+
 class RowLookup {
  public:
   sqlite::Failure Open(sqlite::Connection* connection);
@@ -47,8 +52,11 @@ class RowLookup {
   sqlite::Failure DeleteOpenCall(uint64_t sequence);
   // How the request of an open call is stored.
   sqlite::Failure FindOpenRequest(uint64_t sequence, OpenRequest* request);
-  // The whole of it. kCorrupt, with `*why`, when its body cannot be read.
-  sqlite::Failure ReadOpenCall(uint64_t sequence, schema::Event* begin, std::string* why);
+  // What the row says; the request stays behind, as the ordinals of its body and of its run tell.
+  sqlite::Failure ReadOpenCall(uint64_t sequence, schema::Event* begin, OpenCallRefs* refs);
+  // The bytes of a body and what is known of them. kCorrupt, with `*why`, when it cannot be
+  // decoded.
+  sqlite::Failure ReadBody(int64_t ordinal, schema::Body* body, std::string* why);
 
   // Rows were rolled back: forgets what was remembered of them, and reads the open calls again.
   sqlite::Failure RolledBack();
@@ -58,7 +66,6 @@ class RowLookup {
   // Runs the look-up that was bound: is there a row?
   sqlite::Failure Exists(sqlite::Statement* statement, bool* found);
   sqlite::Failure LoadOpenCalls();
-  sqlite::Failure ReadBody(int64_t ordinal, schema::Body* body, std::string* why);
   bool FetchFrame(int64_t ordinal, BodyFrame* frame, std::string* why);
 
   struct UlidHash {
