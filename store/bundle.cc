@@ -112,10 +112,11 @@ absl::Status CheckWhole(const std::string& path) {
     return absl::DataLossError(absl::StrCat(name, " was not finished: its last row is missing"));
   const auto chain = internal::WalkChain(file->get());
   if (!chain.ok()) return chain.status();
-  if (!chain->first_break) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(name, ": ", chain->first_break->table->name, " row ",
-                                          chain->first_break->ordinal,
-                                          " does not fit the chain: the file was changed"));
+  if (chain->breaks.empty()) return absl::OkStatus();
+  const internal::ChainBreak& first = chain->breaks.front();
+  return absl::DataLossError(
+      absl::StrCat(internal::NameOfRow(file->get(), first.table->id, first.ordinal), " of ", name,
+                   " does not fit the chain: the file was changed"));
 }
 
 // What makes two records of one run the same: not its marks, which come later, nor what belongs to

@@ -33,8 +33,13 @@ struct SegmentReader::Impl {
             .sequence_offset = found == sequence_offsets.end() ? 0 : found->second};
   }
 
+  // Whether a row that does not fit is, or may have been, one of this run's.
+  bool BelongsTo(const internal::ChainBreak& wrong, int64_t run);
+  absl::Status CheckCensus(const RunRow& run);
+
   std::unique_ptr<RecordFile> file;
   BodyReader bodies;
+  std::optional<internal::ChainResult> chain;    // Once somebody asked.
   std::map<int64_t, uint64_t> sequence_offsets;  // By run, of grouped files.
 };
 
@@ -164,6 +169,72 @@ absl::Status SegmentReader::ForEachRun(bool bodies,
     if (absl::Status visited = visit(*std::move(row)); !visited.ok()) return visited;
   }
   return impl_->Finish(*rows, "reading runs failed");
+}
+
+bool SegmentReader::Impl::BelongsTo(const internal::ChainBreak& wrong, int64_t run) {
+  switch (wrong.table->id) {
+    case Table::kRun:
+      return wrong.ordinal == run;
+    case Table::kRunEnd:
+    case Table::kRunTag:
+    case Table::kComponent:
+    case Table::kEvent:
+      // What was changed may be the run that the row names.
+      return true;
+    case Table::kMeta:
+    case Table::kGap:
+    case Table::kMark:
+      return false;
+    case Table::kBody:
+      break;
+  }
+  auto rows = Select(
+      "SELECT 1 FROM event WHERE run = ?2 AND ?1 IN (request_body, response_body)"
+      " UNION ALL SELECT 1 FROM run WHERE ordinal = ?2 AND input_body = ?1"
+      " UNION ALL SELECT 1 FROM run_end WHERE run = ?2 AND output_body = ?1"
+      " UNION ALL SELECT 1 FROM component WHERE run = ?2 AND content_body = ?1");
+  if (!rows.ok()) return true;
+  rows->BindInteger(1, wrong.ordinal);
+  rows->BindInteger(2, run);
+  return rows->Step() || rows->failure() != Failure::kNone;
+}
+
+// An index that was damaged hides rows which are there.
+absl::Status SegmentReader::Impl::CheckCensus(const RunRow& run) {
+  const internal::RunCensus counted = chain->runs[run.ordinal];
+  auto rows = Select(
+      "SELECT (SELECT count(*) FROM event WHERE run = ?1), (SELECT count(*) FROM run_tag WHERE run "
+      "="
+      " ?1), (SELECT count(*) FROM component WHERE run = ?1)");
+  if (!rows.ok()) return rows.status();
+  rows->BindInteger(1, run.ordinal);
+  if (!rows->Step()) return Finish(*rows, "counting rows failed");
+  if (rows->Integer(0) == counted.events && rows->Integer(1) == counted.tags &&
+      rows->Integer(2) == counted.components)
+    return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("run ", ToString(run.run.id), " of ", file->info.name,
+                                          ": an index is damaged and hides rows of it"));
+}
+
+absl::Status SegmentReader::CheckRows(const RunRow& run) {
+  RecordFile* file = impl_->file.get();
+  if (!impl_->chain) {
+    auto walked = internal::WalkChain(file);
+    if (!walked.ok()) return walked.status();
+    impl_->chain = *std::move(walked);
+  }
+  for (const internal::ChainBreak& wrong : impl_->chain->breaks) {
+    if (wrong.missing != 0) {
+      return absl::DataLossError(
+          absl::StrCat(file->info.name, ": row ", wrong.missing, " is missing, before ",
+                       internal::NameOfRow(file, wrong.table->id, wrong.ordinal)));
+    }
+    if (!impl_->BelongsTo(wrong, run.ordinal)) continue;
+    return absl::DataLossError(
+        absl::StrCat(internal::NameOfRow(file, wrong.table->id, wrong.ordinal), " of ",
+                     file->info.name, " does not fit the chain: it was changed or moved"));
+  }
+  return impl_->CheckCensus(run);
 }
 
 absl::StatusOr<std::vector<schema::Component>> SegmentReader::Components(int64_t run, bool bodies) {

@@ -90,6 +90,9 @@ class SegmentReader {
   absl::Status ForEachEvent(int64_t after_ordinal,
                             const std::function<absl::Status(EventRow)>& visit);
   absl::StatusOr<std::vector<EventRow>> OpenCalls();
+  // Whether the rows of a run are those that were written, all of them. A row that is missing from
+  // the segment counts against every run in it. Walks the whole segment once.
+  absl::Status CheckRows(const RunRow& run);
   // A finished one.
   absl::StatusOr<std::optional<schema::Event>> FindEvent(int64_t run, uint64_t sequence);
   // Of the whole file; of `run` in grouped files.

@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "store/catalog.h"
 #include "store/internal/id_prefix.h"
 #include "store/internal/incident_db.h"
-#include "store/internal/part_scan.h"
 #include "store/internal/run_assembly.h"
+#include "store/internal/search_text.h"
 #include "store/internal/segment_set.h"
 
 namespace reenact::store {
 namespace {
-
-// Everything that a segment contributes to a list.
-struct SegmentParts {
-  bool owner_alive = false;
-  internal::RunParts parts;
-  std::vector<schema::Gap> gaps;
-};
 
 // What incidents.db knows of runs.
 struct RunsOfIncidents {
@@ -34,7 +29,6 @@ bool IsEarlier(const RunSummary& a, const RunSummary& b) {
 }  // namespace
 
 struct StoreReader::Impl {
-  absl::Status ScanSegment(SegmentReader& segment, SegmentParts* out);
   absl::StatusOr<std::vector<RunSummary>> Summaries();
   absl::StatusOr<std::vector<RunHead>> Heads();
   // Null when there are no incidents, or none that can be read.
@@ -44,10 +38,13 @@ struct StoreReader::Impl {
   // The copy that incidents.db keeps; NotFound when there is none.
   absl::StatusOr<schema::RecordedRun> LoadPromoted(internal::IncidentDb* incidents,
                                                    const schema::Ulid& run, bool bodies);
+  // The text that a match was found in, read again from where it lies; empty when that is gone.
+  std::string TextOf(const TextMatch& match);
   // Failures inside a segment that must not hide the others.
   absl::Status Tolerate(const absl::Status& status);
 
   std::unique_ptr<internal::SegmentSet> segments;
+  std::unique_ptr<Catalog> catalog;
 };
 
 absl::Status StoreReader::Impl::Tolerate(const absl::Status& status) {
@@ -80,32 +77,13 @@ RunsOfIncidents StoreReader::Impl::ReadIncidents() {
   return runs;
 }
 
-absl::Status StoreReader::Impl::ScanSegment(SegmentReader& segment, SegmentParts* out) {
-  out->owner_alive = segment.info().owner_alive;
-  int64_t scanned_ordinal = 0;
-  absl::Status scanned = internal::ScanParts(
-      &segment, {.parts = &out->parts,
-                 .scanned_ordinal = &scanned_ordinal,
-                 .damage = [this](std::string text) { segments->AddProblem(std::move(text)); }});
-  if (scanned.ok()) scanned = internal::AddOpenCalls(&segment, &out->parts);
-  if (!scanned.ok() || segment.info().grouped) return scanned;
-  auto gaps = segment.Gaps(0);
-  if (!gaps.ok()) return gaps.status();
-  out->gaps = *std::move(gaps);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<RunSummary>> StoreReader::Impl::Summaries() {
-  std::vector<std::unique_ptr<SegmentParts>> scanned;
-  absl::Status visited = segments->VisitAll([&](SegmentReader& segment) {
-    scanned.push_back(std::make_unique<SegmentParts>());
-    return Tolerate(ScanSegment(segment, scanned.back().get()));
-  });
-  if (!visited.ok()) return visited;
+  auto scanned = catalog->Parts(segments.get());
+  if (!scanned.ok()) return scanned.status();
   std::map<schema::Ulid, std::vector<internal::PlacedPart>> by_run;
-  for (const auto& segment : scanned) {
-    for (auto& [run, part] : segment->parts)
-      by_run[run].push_back({std::move(part), segment->owner_alive, &segment->gaps});
+  for (SegmentParts& segment : *scanned) {
+    for (auto& [run, part] : segment.parts)
+      by_run[run].push_back({std::move(part), segment.owner_alive, &segment.gaps});
   }
   RunsOfIncidents of_incidents = ReadIncidents();
   static const std::vector<schema::Gap> kNoGaps;
@@ -172,6 +150,26 @@ absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadFromSegments(const sc
   return *std::move(recorded);
 }
 
+std::string StoreReader::Impl::TextOf(const TextMatch& match) {
+  std::string text;
+  const auto read = [&](SegmentReader& segment) {
+    auto found = internal::TextOf(&segment, match.run, match.sequence, match.place);
+    if (found.ok()) text = *std::move(found);
+    return absl::OkStatus();
+  };
+  if (!absl::StartsWith(match.segment, kPromotedPrefix)) {
+    (void)segments->Visit(match.segment, read);
+    return text;
+  }
+  const auto incidents = OpenIncidents();
+  if (incidents == nullptr) return text;
+  const auto bytes = incidents->PromotedRun(match.run);
+  if (!bytes.ok() || !bytes->has_value()) return text;
+  auto copy = SegmentReader::OpenBytes(**bytes, "incidents.db");
+  if (copy.ok()) (void)read(**copy);
+  return text;
+}
+
 StoreReader::StoreReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 StoreReader::~StoreReader() = default;
@@ -181,6 +179,8 @@ absl::StatusOr<std::unique_ptr<StoreReader>> StoreReader::Open(const std::string
   if (!segments.ok()) return segments.status();
   auto impl = std::make_unique<Impl>();
   impl->segments = *std::move(segments);
+  impl->catalog =
+      Catalog::Open(impl->segments->is_folder() ? impl->segments->layout().catalog() : "");
   return std::unique_ptr<StoreReader>(new StoreReader(std::move(impl)));
 }
 
@@ -244,8 +244,17 @@ absl::StatusOr<RunSummary> StoreReader::Summarize(const schema::Ulid& run) {
 }
 
 absl::StatusOr<std::vector<SearchHit>> StoreReader::Search(const std::string& text, int64_t limit) {
-  (void)text, (void)limit;
-  return absl::UnimplementedError("search");
+  const auto matches = impl_->catalog->Search(impl_->segments.get(), text, limit);
+  if (!matches.ok()) return matches.status();
+  std::vector<SearchHit> hits;
+  for (const TextMatch& match : *matches) {
+    hits.push_back({.run = match.run,
+                    .sequence = match.sequence,
+                    .where = std::string(ToString(match.place)),
+                    .snippet = internal::Snippet(impl_->TextOf(match), text)});
+  }
+  std::reverse(hits.begin(), hits.end());
+  return hits;
 }
 
 const std::vector<std::string>& StoreReader::problems() const {

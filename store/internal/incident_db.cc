@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "store/internal/lock_file.h"
 #include "store/internal/migration.h"
 #include "store/internal/record_file.h"
 #include "store/tables.h"
@@ -95,6 +96,7 @@ absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForReading(const std
 absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForWriting(const std::string& path) {
   auto db = std::make_unique<IncidentDb>();
   db->name_ = FileName(path);
+  MakePrivateFile(path);
   Failure failure = db->connection_.Open(path, sqlite::OpenMode::kCreate);
   // An incident is small and precious: each commit is on the disk before anybody is told.
   if (failure == Failure::kNone)

@@ -19,6 +19,12 @@ constexpr int64_t kPauseNs = 10'000'000;
 
 }  // namespace
 
+void MakePrivateFile(const std::string& path) {
+  // Only a new file is opened: closing one that SQLite has open would drop its locks.
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
+}
+
 absl::StatusOr<std::unique_ptr<LockFile>> LockFile::Lock(const std::string& path, int64_t wait_ms) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return absl::PermissionDeniedError(absl::StrCat(path, ": ", strerror(errno)));

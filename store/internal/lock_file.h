@@ -12,6 +12,10 @@
 
 namespace reenact::store::internal {
 
+// Makes the file, readable by its owner only, unless it is there. SQLite would let everybody read
+// it. Whoever opens the file next sees what is wrong with its place.
+void MakePrivateFile(const std::string& path);
+
 class LockFile {
  public:
   // Waits up to `wait_ms` (0: does not wait). Errors: Unavailable (somebody else holds it),

@@ -83,4 +83,22 @@ absl::Status AddOpenCalls(SegmentReader* segment, RunParts* parts) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> TextOf(SegmentReader* segment, const schema::Ulid& run,
+                                   uint64_t sequence, TextPlace place) {
+  const bool of_run = place == TextPlace::kInput || place == TextPlace::kOutput;
+  const auto row = segment->FindRun(run, of_run);
+  if (!row.ok()) return row.status();
+  if (!row->has_value()) return std::string();
+  if (place == TextPlace::kInput) return ReadableText((*row)->run.input.bytes);
+  if (place == TextPlace::kOutput)
+    return (*row)->end ? ReadableText((*row)->end->output.bytes) : std::string();
+  const auto event = segment->FindEvent((*row)->ordinal, sequence);
+  if (!event.ok()) return event.status();
+  if (!event->has_value()) return std::string();
+  for (SearchDocument& document : DocumentsOf(**event, ViewOf(**event), nullptr)) {
+    if (document.place == place) return std::move(document.text);
+  }
+  return std::string();
+}
+
 }  // namespace reenact::store::internal

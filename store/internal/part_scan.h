@@ -7,10 +7,12 @@
 #include <map>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "schema/model_view.h"
 #include "schema/record.h"
 #include "store/internal/run_part.h"
+#include "store/internal/search_text.h"
 #include "store/segment_reader.h"
 
 namespace reenact::store::internal {
@@ -30,6 +32,11 @@ absl::Status ScanParts(SegmentReader* segment, const PartScan& scan);
 
 // Adds the calls that are open at this moment. Not part of what is kept of an unsealed segment.
 absl::Status AddOpenCalls(SegmentReader* segment, RunParts* parts);
+
+// The text of one place as the index saw it, messages that were not new included. `sequence` 0: of
+// the run itself. Empty when the record is not there.
+absl::StatusOr<std::string> TextOf(SegmentReader* segment, const schema::Ulid& run,
+                                   uint64_t sequence, TextPlace place);
 
 }  // namespace reenact::store::internal
 

@@ -240,9 +240,9 @@ absl::Status RecordFile::CheckWalIsOurs() {
       return ForeignWal(info.name, std::string(chain.status().message()));
     return chain.status();
   }
-  if (chain->first_break) {
-    return ForeignWal(info.name,
-                      absl::StrCat("row ", chain->first_break->ordinal, " does not fit the chain"));
+  if (!chain->breaks.empty()) {
+    return ForeignWal(
+        info.name, absl::StrCat("row ", chain->breaks.front().ordinal, " does not fit the chain"));
   }
   return absl::OkStatus();
 }

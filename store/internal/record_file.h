@@ -4,10 +4,12 @@
 #ifndef REENACT_STORE_INTERNAL_RECORD_FILE_H_
 #define REENACT_STORE_INTERNAL_RECORD_FILE_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -54,21 +56,35 @@ class RecordFile {
   std::string copy_folder_;  // Where a copy was opened instead; removed with this.
 };
 
-// One pass over all rows in order: does every link of the chain fit the one before it? Rows are
-// checked, bodies are not.
+// A row that does not fit the one before it.
 struct ChainBreak {
   const ChainedTable* table = nullptr;
-  int64_t ordinal = 0;  // Of the first row that does not fit.
+  int64_t ordinal = 0;
   int64_t missing = 0;  // The ordinal before it that is not there; 0: it was edited or moved.
 };
 
-struct ChainResult {
-  std::optional<ChainBreak> first_break;
-  int64_t rows = 0;
-  schema::Digest head{};  // Of the last row that fits.
+// Rows of one run, as counted in the tables and not by way of an index.
+struct RunCensus {
+  int64_t events = 0;
+  int64_t tags = 0;
+  int64_t components = 0;
 };
 
+struct ChainResult {
+  std::vector<ChainBreak> breaks;  // In order; the first kMaxChainBreaks.
+  int64_t rows = 0;
+  schema::Digest head{};  // Of the last row.
+  std::map<int64_t, RunCensus> runs;
+};
+
+inline constexpr size_t kMaxChainBreaks = 1000;
+
+// One pass over all rows in order: does every link of the chain fit the one before it? Behind a
+// break it goes on from what is stored there. Rows are checked, bodies are not.
 absl::StatusOr<ChainResult> WalkChain(RecordFile* file);
+
+// How messages call a row: "event 17 of run 01J…", "body 34 (request of event 17 of run 01J…)".
+std::string NameOfRow(RecordFile* file, Table table, int64_t ordinal);
 
 }  // namespace reenact::store::internal
 

@@ -33,6 +33,7 @@ absl::Status RunAssembly::Add(SegmentReader* segment) {
   if (!row.ok()) return row.status();
   if (!row->has_value()) return absl::OkStatus();
   RunRow& run = **row;
+  if (absl::Status checked = segment->CheckRows(run); !checked.ok()) return checked;
   auto components = segment->Components(run.ordinal, bodies_);
   if (!components.ok()) return components.status();
   auto events = segment->Events(run.ordinal, bodies_);

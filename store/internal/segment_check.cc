@@ -13,11 +13,6 @@ using sqlite::Statement;
 // A segment with more damage than this is damaged enough.
 constexpr size_t kMaxFindings = 100;
 
-std::string RunName(std::string_view id) {
-  const auto ulid = schema::UlidFromBytes(id);
-  return ulid ? absl::StrCat("run ", ToString(*ulid)) : "a run whose id is damaged";
-}
-
 class Checker {
  public:
   explicit Checker(RecordFile* file) : file_(file), bodies_(file) {}
@@ -36,19 +31,10 @@ class Checker {
       check_.findings.push_back({file_->info.name, std::move(record), std::move(problem)});
   }
 
-  // The first row of a look-up with one parameter; absent where there is none.
-  bool Find(const char* sql, int64_t parameter, Statement* row) {
-    if (file_->connection.Prepare(sql, row) != Failure::kNone) return false;
-    row->BindInteger(1, parameter);
-    return row->Step();
-  }
-
   void CheckIntegrity();
   void CheckChain();
   void CheckSeal(const ChainResult& chain);
   void CheckBodies();
-  std::string NameOf(Table table, int64_t ordinal);
-  std::string NameOfBody(int64_t ordinal);
 
   RecordFile* file_;
   BodyReader bodies_;
@@ -71,14 +57,14 @@ void Checker::CheckChain() {
     return;
   }
   check_.rows = chain->rows;
-  if (!chain->first_break) {
+  if (chain->breaks.empty()) {
     check_.head_hex = schema::ToHex(chain->head);
     CheckSeal(*chain);
     return;
   }
-  const ChainBreak& first = *chain->first_break;
+  const ChainBreak& first = chain->breaks.front();
   // Before all other findings: what SQLite makes of the damage is less telling.
-  VerifyFinding finding{file_->info.name, NameOf(first.table->id, first.ordinal),
+  VerifyFinding finding{file_->info.name, NameOfRow(file_, first.table->id, first.ordinal),
                         "does not fit the chain: it was changed, moved or put there"};
   if (first.missing != 0)
     finding.problem =
@@ -108,83 +94,10 @@ void Checker::CheckBodies() {
     const std::string number = absl::StrCat(": body ", ordinal, " ");
     if (const size_t at = problem.find(number); at != std::string::npos)
       problem = "body " + problem.substr(at + number.size());
-    Add(NameOfBody(ordinal), std::move(problem));
+    Add(NameOfRow(file_, Table::kBody, ordinal), std::move(problem));
   }
   if (rows.failure() != Failure::kNone)
     Add("segment", absl::StrCat("bodies cannot be read: ", file_->connection.message()));
-}
-
-std::string Checker::NameOf(Table table, int64_t ordinal) {
-  Statement row;
-  switch (table) {
-    case Table::kMeta:
-      if (Find("SELECT key FROM meta WHERE ordinal = ?1", ordinal, &row))
-        return absl::StrCat("meta ", std::string(row.Bytes(0)));
-      break;
-    case Table::kBody:
-      return NameOfBody(ordinal);
-    case Table::kRun:
-      if (Find("SELECT id FROM run WHERE ordinal = ?1", ordinal, &row))
-        return RunName(row.Bytes(0));
-      break;
-    case Table::kRunEnd:
-      if (Find("SELECT run.id FROM run_end JOIN run ON run.ordinal = run_end.run"
-               " WHERE run_end.ordinal = ?1",
-               ordinal, &row))
-        return absl::StrCat("end of ", RunName(row.Bytes(0)));
-      break;
-    case Table::kRunTag:
-      if (Find("SELECT run.id, key FROM run_tag JOIN run ON run.ordinal = run_tag.run"
-               " WHERE run_tag.ordinal = ?1",
-               ordinal, &row))
-        return absl::StrCat("tag ", std::string(row.Bytes(1)), " of ", RunName(row.Bytes(0)));
-      break;
-    case Table::kComponent:
-      if (Find("SELECT run.id, kind, name FROM component JOIN run ON run.ordinal = component.run"
-               " WHERE component.ordinal = ?1",
-               ordinal, &row))
-        return absl::StrCat("component ", std::string(row.Bytes(1)), " ", std::string(row.Bytes(2)),
-                            " of ", RunName(row.Bytes(0)));
-      break;
-    case Table::kEvent:
-      if (Find("SELECT run.id, sequence FROM event JOIN run ON run.ordinal = event.run"
-               " WHERE event.ordinal = ?1",
-               ordinal, &row)) {
-        const auto sequence = static_cast<uint64_t>(row.Integer(1));
-        return absl::StrCat("event ", file_->info.grouped ? sequence % kGroupStride : sequence,
-                            " of ", RunName(row.Bytes(0)));
-      }
-      break;
-    case Table::kGap:
-      return absl::StrCat("gap in row ", ordinal);
-    case Table::kMark:
-      if (Find("SELECT run FROM mark WHERE ordinal = ?1", ordinal, &row))
-        return absl::StrCat("mark on ", RunName(row.Bytes(0)));
-      break;
-  }
-  return absl::StrCat("row ", ordinal);
-}
-
-std::string Checker::NameOfBody(int64_t ordinal) {
-  static constexpr struct {
-    const char* sql;
-    Table table;
-    const char* role;
-  } kUses[] = {
-      {"SELECT ordinal FROM event WHERE request_body = ?1", Table::kEvent, "request"},
-      {"SELECT ordinal FROM event WHERE response_body = ?1", Table::kEvent, "response"},
-      {"SELECT ordinal FROM run WHERE input_body = ?1", Table::kRun, "input"},
-      {"SELECT ordinal FROM run_end WHERE output_body = ?1", Table::kRunEnd, "output"},
-      {"SELECT ordinal FROM component WHERE content_body = ?1", Table::kComponent, "content"},
-  };
-
-  for (const auto& use : kUses) {
-    Statement row;
-    if (Find(use.sql, ordinal, &row))
-      return absl::StrCat("body ", ordinal, " (", use.role, " of ",
-                          NameOf(use.table, row.Integer(0)), ")");
-  }
-  return absl::StrCat("body ", ordinal);
 }
 
 }  // namespace
