@@ -21,14 +21,19 @@ size_t SkipSpace(std::string_view text, size_t at) {
   return at;
 }
 
-// One JSON value a line, or values one after another: what the first line end says.
-bool LooksLikeJsonLines(std::string_view text) {
-  const size_t line_end = text.find('\n');
-  if (line_end == std::string_view::npos || line_end == 0) return false;
-  const size_t last = line_end - (text[line_end - 1] == '\r' && line_end > 1 ? 2 : 1);
+// One JSON object a line, or an array of objects: records that a stream may have sent one by one.
+bool LooksLikeRecords(std::string_view text) {
+  const size_t first = SkipSpace(text, 0);
+  if (first == text.size()) return false;
+  if (text[first] == '[') {
+    const size_t element = SkipSpace(text, first + 1);
+    return element < text.size() && text[element] == '{';
+  }
+  const size_t line_end = std::min(text.find('\n', first), text.size());
   const size_t next = SkipSpace(text, line_end);
-  if (next == text.size() || text[next] != '{' || text[last] != '}') return false;
-  return OpensJson(text[SkipSpace(text, 0)]);
+  if (text[first] != '{' || next == text.size() || text[next] != '{') return false;
+  const size_t last = text.find_last_not_of(" \t\r\n", line_end);
+  return text[last] == '}';
 }
 
 // The ends of lines, each kind looked for once.
@@ -51,6 +56,18 @@ class LineEnds {
   size_t cr_ = 0;
 };
 
+// The place after "data:" where the line at `at` begins with it, else `at`.
+size_t AfterDataField(std::string_view text, size_t at) {
+  constexpr std::string_view kData = "data:";
+  return at < text.size() && text.compare(at, kData.size(), kData) == 0 ? at + kData.size() : at;
+}
+
+// The place after the line end at `at`.
+size_t AfterLineEnd(std::string_view text, size_t at) {
+  if (at >= text.size()) return text.size();
+  return at + (text.substr(at).starts_with("\r\n") ? 2 : 1);
+}
+
 }  // namespace
 
 std::string_view ToText(Fill fill) {
@@ -68,18 +85,18 @@ std::string_view ToText(Fill fill) {
 }
 
 bool BodyRedactor::IsPlainlyClean(const SecretScanner& scanner, std::string_view body) {
-  return !LooksLikeSse(body) && !LooksLikeJsonLines(body) && !scanner.MayHold(body);
+  return !LooksLikeSse(body) && !LooksLikeRecords(body) && !scanner.MayHold(body);
 }
 
 std::vector<Edit> BodyRedactor::Find() {
-  const View body{.text = body_};
+  const View body{.text = body_, .parent = nullptr, .map = nullptr};
   const bool is_stream = LooksLikeSse(body_);
-  const bool is_lines = !is_stream && LooksLikeJsonLines(body_);
+  const bool is_records = !is_stream && LooksLikeRecords(body_);
   suspicious_ = scanner_.MayHold(body_);
   if (is_stream) {
     ScanStream(body);
-  } else if (is_lines || suspicious_) {
-    ScanValues(body, is_lines ? Pieces::kAll : Pieces::kTokens);
+  } else if (is_records || suspicious_) {
+    ScanValues(body, is_records ? Pieces::kAll : Pieces::kTokens);
   }
   ScanChannels();
   AddLogprobEdits();
@@ -138,51 +155,81 @@ void BodyRedactor::ScanString(const View& view, TextSpan inner) {
   if (scanner_.MayHold(inside.text)) ScanBody(inside);
 }
 
-// Data lines that hold JSON are read as that; what lies between them is text. No text goes over a
-// blank line, so that events stay events.
+// The text of lines without their field names and line ends, which stay whatever is found.
+void BodyRedactor::ScanLines(const View& view, TextSpan span) {
+  MappedText lines;
+  LineEnds ends(view.text);
+  for (size_t at = span.begin; at < span.end;) {
+    const size_t end = std::min(ends.Next(at), span.end);
+    lines.AppendLine(view.text, std::min(AfterDataField(view.text, at), end), end);
+    at = end + 1;
+  }
+  const View joined{.text = lines.text(), .parent = &view, .map = &lines};
+  ScanText(joined, {0, joined.text.size()});
+}
+
+// Data lines that hold JSON are read as that; what lies between them is text.
 void BodyRedactor::ScanStream(const View& view) {
-  constexpr std::string_view kData = "data:";
   LineEnds ends(view.text);
   size_t text_begin = 0;
   const auto scan_text_until = [this, &view, &text_begin](size_t end) {
-    if (suspicious_) ScanText(view, {text_begin, end});
+    if (suspicious_) ScanLines(view, {text_begin, end});
     text_begin = end;
   };
   for (size_t at = 0; at < view.text.size();) {
-    const size_t line_end = ends.Next(at);
-    if (line_end == at) scan_text_until(at);
-    if (view.text.compare(at, kData.size(), kData) == 0) {
-      const View line{.text = view.text.substr(0, line_end)};
-      const size_t value = SkipSpace(line.text, at + kData.size());
-      if (value < line_end && OpensJson(view.text[value])) {
-        scan_text_until(value);
-        text_begin = ScanRecord(line, value, Pieces::kAll);
+    size_t end = ends.Next(at);
+    const size_t value = SkipSpace(view.text.substr(0, end), AfterDataField(view.text, at));
+    if (value > at && value < end && OpensJson(view.text[value])) {
+      scan_text_until(value);
+      // Several data lines are one text. What lies between them is blanked, so that every byte
+      // keeps its place.
+      std::string event;
+      for (size_t next = AfterLineEnd(view.text, end); AfterDataField(view.text, next) > next;
+           next = AfterLineEnd(view.text, end)) {
+        if (event.empty()) event = view.text.substr(value, end - value);
+        const size_t data = AfterDataField(view.text, next);
+        event.append(data - end, ' ');
+        end = ends.Next(data);
+        event.append(view.text.substr(data, end - data));
       }
+      const std::string_view text = event.empty() ? view.text.substr(value, end - value) : event;
+      text_begin += ScanRecords({.text = text, .parent = &view, .offset = value}, Pieces::kAll);
     }
-    at = line_end + 1;
+    at = end + 1;
   }
   scan_text_until(view.text.size());
 }
 
-void BodyRedactor::ScanValues(const View& view, Pieces pieces) {
+// JSON values one after another, as far as they go. Returns where that is.
+size_t BodyRedactor::ScanRecords(const View& view, Pieces pieces) {
   size_t at = SkipSpace(view.text, view.text.starts_with("\xef\xbb\xbf") ? 3 : 0);
   while (at < view.text.size() && OpensJson(view.text[at])) {
     const size_t end = ScanRecord(view, at, pieces);
-    at = end;
-    if (!records_[static_cast<size_t>(view.level)].outline.is_complete()) {
-      if (pieces != Pieces::kAll) break;
-      const size_t line_end = std::min(view.text.find('\n', end), view.text.size());
-      if (suspicious_) ScanText(view, {end, line_end});
-      at = line_end;
-    }
-    at = SkipSpace(view.text, at);
+    if (!records_[static_cast<size_t>(view.level)].outline.is_complete()) return end;
+    at = SkipSpace(view.text, end);
   }
-  if (suspicious_ || view.level > 0) ScanText(view, {at, view.text.size()});
+  return at;
+}
+
+void BodyRedactor::ScanValues(const View& view, Pieces pieces) {
+  size_t at = 0;
+  while (at < view.text.size()) {
+    const View rest{
+        .text = view.text.substr(at), .parent = &view, .offset = at, .level = view.level};
+    // An error, and then the stream of the next attempt.
+    if (view.level == 0 && at > 0 && LooksLikeSse(rest.text)) return ScanStream(rest);
+    const size_t stopped = at + ScanRecords(rest, pieces);
+    // Of records that stand in lines, one that is broken ends with its line.
+    const bool is_lines = pieces == Pieces::kAll && stopped > at;
+    at = is_lines ? std::min(view.text.find('\n', stopped), view.text.size()) : view.text.size();
+    if (suspicious_ || view.level > 0) ScanText(view, {stopped, at});
+  }
 }
 
 size_t BodyRedactor::ScanRecord(const View& view, size_t begin, Pieces pieces) {
   Record& record = records_[static_cast<size_t>(view.level)];
-  const size_t end = record.outline.Read(view.text, begin);
+  const bool is_line = pieces == Pieces::kAll && view.text[begin] == '{';
+  const size_t end = record.outline.Read(view.text, begin, is_line);
   ReadContexts(view, &record);
   if (suspicious_ || view.level > 0) {
     for (uint32_t i = 0; i < record.outline.nodes().size(); ++i) ScanNode(view, record, i);
@@ -195,7 +242,7 @@ size_t BodyRedactor::ScanRecord(const View& view, size_t begin, Pieces pieces) {
 }
 
 void BodyRedactor::ScanChannels() {
-  const View body{.text = body_};
+  const View body{.text = body_, .parent = nullptr, .map = nullptr};
   for (const auto& [path, channel] : channels_) {
     if (channel.piece_count < 2) continue;  // Seen on its own.
     const View joined{

@@ -101,12 +101,19 @@ class BodyRedactor {
 
   static constexpr int kMaxLevel = 6;
 
+  // Where `view`, which shares its bytes with the body, begins there.
+  static size_t OriginOf(const View& view) {
+    return view.parent == nullptr ? 0 : OriginOf(*view.parent) + view.offset;
+  }
+
   void AddEdit(const View& view, TextSpan span, Fill fill);
   void ScanBody(const View& view);
   void ScanText(const View& view, TextSpan span);
   void ScanString(const View& view, TextSpan inner);
   void ScanStream(const View& view);
+  void ScanLines(const View& view, TextSpan span);
   void ScanValues(const View& view, Pieces pieces);
+  size_t ScanRecords(const View& view, Pieces pieces);
   size_t ScanRecord(const View& view, size_t begin, Pieces pieces);
   void ScanChannels();
   void AddLogprobEdits();

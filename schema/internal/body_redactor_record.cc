@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "schema/internal/assigned_values.h"
 #include "schema/internal/body_redactor.h"
 #include "schema/internal/credential_names.h"
 #include "schema/internal/json_text.h"
@@ -129,11 +130,14 @@ void BodyRedactor::ScanNode(const View& view, const Record& record, uint32_t ind
   const Context& context = record.contexts[index];
   ScanString(view, node.key);
   bool is_credential = context.is_credential;
-  if (!is_credential && node.parent != kNoNode && record.contexts[node.parent].names_credential) {
-    std::string decoded;
-    is_credential = KeyText(view.text, node.key, &decoded) == "value";
-  }
   const std::string_view written = Written(view.text, node.span);
+  if (!is_credential && node.parent != kNoNode) {
+    std::string decoded;
+    const std::string_view key = KeyText(view.text, node.key, &decoded);
+    is_credential = (record.contexts[node.parent].names_credential && key == "value") ||
+                    (IsTokenKey(key) && !context.in_logprobs && node.type == JsonType::kString &&
+                     IsOpaque(written));
+  }
   if (node.type == JsonType::kNumber) {
     if (is_credential || scanner_.known().IsWithin(written)) {
       AddEdit(view, node.span, Fill::kNull);
@@ -159,7 +163,7 @@ void BodyRedactor::AddPieces(const View& view, const Record& record, Pieces piec
       path = Mix(path, static_cast<uint64_t>(record.contexts[at].index));
     }
     Channel& channel = channels_[path];
-    channel.text.AppendDecoded(view.text, node.span.begin, node.span.end);
+    channel.text.AppendDecoded(view.text, node.span.begin, node.span.end, OriginOf(view));
     ++channel.piece_count;
   }
 }
@@ -167,6 +171,9 @@ void BodyRedactor::AddPieces(const View& view, const Record& record, Pieces piec
 void BodyRedactor::AddLogprobs(const View& view, const Record& record) {
   const std::vector<OutlineNode>& nodes = record.outline.nodes();
   const size_t first = logprobs_.size();
+  const auto in_body = [origin = OriginOf(view)](const TextSpan& span) {
+    return TextSpan{span.begin + origin, span.end + origin};
+  };
   TextSpan completion_alternatives;  // The older form: {"tokens": […], "top_logprobs": […]}.
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     const OutlineNode& node = nodes[i];
@@ -177,11 +184,12 @@ void BodyRedactor::AddLogprobs(const View& view, const Record& record) {
     if (context.in_alternatives && !is_top) continue;
     const std::string_view parent_key = Written(view.text, nodes[node.parent].key);
     if (is_top && parent_key == "logprobs") {
-      completion_alternatives = node.span;
+      completion_alternatives = in_body(node.span);
       continue;
     }
     if (node.type == JsonType::kString && parent_key == "tokens") {
-      logprobs_.push_back({.owner = i, .token = node.span, .alternatives_fill = Fill::kNull});
+      logprobs_.push_back(
+          {.owner = i, .token = in_body(node.span), .alternatives_fill = Fill::kNull});
       continue;
     }
     // An entry's members are neighbours: {"token", "logprob", "bytes", "top_logprobs"}.
@@ -190,9 +198,9 @@ void BodyRedactor::AddLogprobs(const View& view, const Record& record) {
         logprobs_.push_back({.owner = node.parent});
       }
       LogprobEntry& entry = logprobs_.back();
-      if (key == "token") entry.token = node.span;
-      if (key == "bytes" && node.type == JsonType::kArray) entry.bytes = node.span;
-      if (is_top && node.type == JsonType::kArray) entry.alternatives = node.span;
+      if (key == "token") entry.token = in_body(node.span);
+      if (key == "bytes" && node.type == JsonType::kArray) entry.bytes = in_body(node.span);
+      if (is_top && node.type == JsonType::kArray) entry.alternatives = in_body(node.span);
     }
   }
   for (size_t i = first; i < logprobs_.size(); ++i) {

@@ -79,6 +79,10 @@ bool IsCredentialParameter(std::string_view name) {
   return Contains(kParameterNames, PlainName(name).text()) || IsCredentialKey(name);
 }
 
+bool IsTokenKey(std::string_view name) {
+  return PlainName(name).text() == "token";
+}
+
 bool IsCredentialHeaderMember(std::string_view name) {
   const PlainName plain(name);
   return std::any_of(kHeaderWords.begin(), kHeaderWords.end(), [&plain](std::string_view word) {

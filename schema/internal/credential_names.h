@@ -17,6 +17,9 @@ bool IsCredentialKey(std::string_view name);
 // "key" and "sig".
 bool IsCredentialParameter(std::string_view name);
 
+// "token": a credential when its value is opaque, a word or a piece of one elsewhere.
+bool IsTokenKey(std::string_view name);
+
 // A member of an object that is known to hold HTTP headers: anything that speaks of a key, a
 // token, a session or the like.
 bool IsCredentialHeaderMember(std::string_view name);

@@ -16,8 +16,9 @@ bool IsWordCharacter(char c) {
 
 }  // namespace
 
-size_t JsonOutline::Read(std::string_view text, size_t begin) {
+size_t JsonOutline::Read(std::string_view text, size_t begin, bool is_line) {
   text_ = text;
+  is_line_ = is_line;
   at_ = begin;
   nodes_.clear();
   open_.clear();
@@ -78,10 +79,11 @@ bool JsonOutline::ReadString(TextSpan* inner) {
   if (at_ == text_.size() || text_[at_] != '"') return false;
   inner->begin = ++at_;
   while (at_ < text_.size() && text_[at_] != '"') {
+    if (is_line_ && (text_[at_] == '\n' || text_[at_] == '\r')) break;
     at_ = std::min(text_.size(), at_ + (text_[at_] == '\\' ? 2 : 1));
   }
   inner->end = at_;
-  if (at_ == text_.size()) return false;
+  if (at_ == text_.size() || text_[at_] != '"') return false;
   ++at_;
   return true;
 }

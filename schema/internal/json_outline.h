@@ -28,8 +28,9 @@ struct OutlineNode {
 class JsonOutline {
  public:
   // Reads the value that begins at `begin`. Returns where reading stopped: past the value, or at
-  // the first byte that does not fit. Threads: none shared.
-  size_t Read(std::string_view text, size_t begin);
+  // the first byte that does not fit. `is_line`: the value stands in a line of its own, so that a
+  // string which is not closed ends with the line and does not take the next record with it.
+  size_t Read(std::string_view text, size_t begin, bool is_line = false);
 
   // In document order, parents first. Valid until the next Read.
   const std::vector<OutlineNode>& nodes() const { return nodes_; }
@@ -48,6 +49,7 @@ class JsonOutline {
 
   std::string_view text_;
   size_t at_ = 0;
+  bool is_line_ = false;
   bool is_complete_ = false;
   std::vector<OutlineNode> nodes_;
 

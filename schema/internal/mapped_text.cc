@@ -6,26 +6,32 @@
 
 namespace reenact::schema::internal {
 
-void MappedText::AppendDecoded(std::string_view source, size_t begin, size_t end) {
+void MappedText::AppendDecoded(std::string_view source, size_t begin, size_t end, size_t origin) {
   const std::string_view inner = source.substr(0, end);
   size_t at = begin;
   while (at < end) {
     const size_t escape = std::min(inner.find('\\', at), end);
-    if (escape > at) Append(inner.substr(at, escape - at), at, escape - at);
+    if (escape > at) Append(inner.substr(at, escape - at), origin + at, escape - at);
     at = escape;
     if (at == end) return;
     const JsonUnit unit = ReadJsonUnit(inner, at);
     if (unit.written_size == 0) {
-      Append(inner.substr(at, 1), at, 1);
+      Append(inner.substr(at, 1), origin + at, 1);
       ++at;
     } else {
-      Append(unit.AsText(), at, unit.written_size);
+      Append(unit.AsText(), origin + at, unit.written_size);
       at += unit.written_size;
     }
   }
 }
 
+void MappedText::AppendLine(std::string_view source, size_t begin, size_t end) {
+  Append(source.substr(begin, end - begin), begin, end - begin);
+  Append("\n", end, 0);
+}
+
 void MappedText::Append(std::string_view text, size_t source_begin, size_t source_size) {
+  if (text.empty()) return;
   const bool literal = text.size() == source_size;
   if (literal && !runs_.empty()) {
     Run& last = runs_.back();

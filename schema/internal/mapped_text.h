@@ -19,8 +19,12 @@ class MappedText {
  public:
   const std::string& text() const { return text_; }
 
-  // Appends source[begin, end) with its JSON escapes resolved.
-  void AppendDecoded(std::string_view source, size_t begin, size_t end);
+  // Appends source[begin, end) with its JSON escapes resolved. `origin` is where the source begins
+  // in what ToSource counts in.
+  void AppendDecoded(std::string_view source, size_t begin, size_t end, size_t origin = 0);
+
+  // Appends source[begin, end) as it is, and a line end that stands for nothing in the source.
+  void AppendLine(std::string_view source, size_t begin, size_t end);
 
   // The places in the source that [begin, end) of the text was made from, in the order of the
   // text; neighbours are one. An escape of which only a part is meant counts whole.

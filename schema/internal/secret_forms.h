@@ -25,14 +25,6 @@ std::optional<TextSpan> MatchBasic(std::string_view text, size_t at);
 // What stands between "://" at `at` and '@'.
 std::optional<TextSpan> MatchUserInfo(std::string_view text, size_t at);
 
-// The name of letters, digits, '-' and '_' around `at`; at most 128 bytes of it.
-TextSpan NameAround(std::string_view text, size_t at);
-// The value that is given to the name at `name` by ':' or '='. Quoted or in a URL any value
-// counts; bare, only one that could not be a word of a sentence or code.
-std::optional<TextSpan> MatchAssignedValue(std::string_view text, const TextSpan& name);
-// The same where the name means a credential in the query of a URL only.
-std::optional<TextSpan> MatchParameterValue(std::string_view text, const TextSpan& name);
-
 // Grows a span so that it neither begins nor ends inside a backslash escape.
 TextSpan OutsideEscapes(std::string_view text, TextSpan span);
 

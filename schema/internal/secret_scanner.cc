@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/internal/assigned_values.h"
 #include "schema/internal/credential_names.h"
 #include "schema/internal/secret_forms.h"
 
@@ -93,6 +94,9 @@ std::optional<TextSpan> SecretScanner::FindAt(std::string_view text, size_t at,
       return MatchUserInfo(text, begin);
     case TriggerKind::kSecret:
       return known_.MatchAt(trigger.index, text, begin);
+    case TriggerKind::kCookie:
+      return MatchCookies(text, NameAround(text, begin));
+    case TriggerKind::kToken:  // For those who know the document.
     case TriggerKind::kHeaders:
     case TriggerKind::kEscape:
       return std::nullopt;
@@ -124,8 +128,15 @@ bool SecretScanner::MayHoldAt(std::string_view text, size_t at, const Trigger& t
       const TextSpan name = NameAround(text, at);
       return IsCredential(text.substr(name.begin, name.end - name.begin)) && EndsName(text, name);
     }
-    case TriggerKind::kHeaders:
-      return IsHeadersKey(text.substr(NameAround(text, at).begin, at + 2));
+    case TriggerKind::kToken: {
+      const TextSpan name = NameAround(text, at);
+      return IsTokenKey(text.substr(name.begin, name.end - name.begin)) &&
+             IsGivenOpaqueValue(text, name);
+    }
+    case TriggerKind::kHeaders: {
+      const TextSpan name = NameAround(text, at);
+      return IsHeadersKey(text.substr(name.begin, name.end - name.begin));
+    }
     case TriggerKind::kEscape:
       return IsEscapeOfAscii(text, at);
     case TriggerKind::kSecret:

@@ -54,6 +54,8 @@ void SecretTriggers::AddBuiltIn() {
   Add("-BE", TriggerKind::kPem, 4, 0);
   Add("://", TriggerKind::kUrl, 0, 0);
   Add(":\\/", TriggerKind::kUrl, 0, 1);
+  Add("kie", TriggerKind::kCookie, 0, 0);
+  Add("ken", TriggerKind::kToken, 0, 0);
   Add("rs\"", TriggerKind::kHeaders, 0, 0);
   Add("rs\\", TriggerKind::kHeaders, 0, 0);
   Add("\\u0", TriggerKind::kEscape, 0, 0);

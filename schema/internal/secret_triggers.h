@@ -24,6 +24,8 @@ enum class TriggerKind : uint8_t {
   kScheme,     // "Bearer", "Basic".
   kPem,        // "-----BEGIN".
   kUrl,        // "://".
+  kCookie,     // "Cookie:".
+  kToken,      // The key "token", whose value may be anything.
   kHeaders,    // The key of an object of headers.
   kEscape,     // \u0020 to \u007f: ASCII that hides.
   kSecret,     // The anchor of a known secret; `index` into its needles.

@@ -168,6 +168,47 @@ TEST(RedactionStream, InterleavedChoicesAreJoinedApart) {
                           chunk(1, " no"));
 }
 
+TEST(RedactionStream, RecordsMayGoOverSeveralLines) {
+  const auto event = [](const std::string& piece) {
+    return "data: {\"choices\":[{\"index\":0,\r\ndata:  \"delta\":{\"content\":\"" + piece +
+           "\"}}]}\r\n\r\n";
+  };
+  const std::string body = event("a sk-proj-Ab3d") + event("Ef6hIj9lMn2pQr ok");
+  EXPECT_EQ(FindBrokenRule(body, RedactionPolicy()), std::nullopt);
+  EXPECT_EQ(RedactBody(body, RedactionPolicy()).bytes, event("a [redacted]") + event(" ok"));
+  // Events that were not parted by blank lines.
+  const std::string run_on =
+      "data: {\"delta\":\"a sk-proj-Ab3d\"}\ndata: {\"delta\":\"Ef6hIj9lMn2pQr ok\"}\n\n";
+  EXPECT_EQ(RedactBody(run_on, RedactionPolicy()).bytes,
+            "data: {\"delta\":\"a [redacted]\"}\ndata: {\"delta\":\" ok\"}\n\n");
+}
+
+TEST(RedactionStream, KeysOverSeveralLinesLeaveTheLines) {
+  const std::string body =
+      "data: -----BEGIN PRIVATE KEY-----\ndata: MIIEow\ndata: abc==\ndata: -----END PRIVATE "
+      "KEY-----\n"
+      "data: end\n\n";
+  EXPECT_EQ(FindBrokenRule(body, RedactionPolicy()), std::nullopt);
+  EXPECT_EQ(RedactBody(body, RedactionPolicy()).bytes,
+            "data: [redacted]\ndata:\ndata:\ndata:\ndata: end\n\n");
+}
+
+TEST(RedactionStream, ElementsOfAnArrayMayBeRecords) {
+  const auto body = [](const std::string& a, const std::string& b) {
+    return "[{\"parts\":[{\"text\":\"" + a + "\"}]}\n,\r\n{\"parts\":[{\"text\":\"" + b + "\"}]}]";
+  };
+  EXPECT_EQ(RedactBody(body("a sk-proj-Ab3d", "Ef6hIj9lMn2pQr ok"), RedactionPolicy()).bytes,
+            body("a [redacted]", " ok"));
+}
+
+TEST(RedactionStream, BrokenLinesDoNotHideTheOthers) {
+  const std::string body = "{\"response\":\"a sk-proj-Ab3d\"}\n{\"response\":\"x\n" +
+                           std::string("{\"response\":\"Ef6hIj9lMn2pQr ok\"}\n");
+  const std::string redacted = RedactBody(body, RedactionPolicy()).bytes;
+  EXPECT_EQ(FindBrokenRule(body, RedactionPolicy()), std::nullopt);
+  EXPECT_EQ(redacted.find("Ef6h"), std::string::npos) << redacted;
+}
+
 TEST(RedactionStream, BytesAndAlternativesOfTokensGoToo) {
   const Dialect tokens = Dialects().back();
   const std::string body =

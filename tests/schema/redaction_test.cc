@@ -187,6 +187,15 @@ TEST(Redaction, PairsOfNameAndValueAreMembersToo) {
             R"({"name":"color","value":"red","password":"[redacted]"})");
 }
 
+TEST(Redaction, ObjectsOfHeadersAreReadAsHeaders) {
+  EXPECT_EQ(Redact(R"({"extraHeaders":{"X-Tenant-Session":"v","Accept":"w"}})"),
+            R"({"extraHeaders":{"X-Tenant-Session":"[redacted]","Accept":"w"}})");
+  EXPECT_EQ(Redact(R"({"headers":{"Cookie":"v"},"cookie":"chocolate"})"),
+            R"({"headers":{"Cookie":"[redacted]"},"cookie":"chocolate"})");
+  EXPECT_EQ(Redact(R"({"a":"{\"headers\":{\"Cookie\":[\"v\"]}}"})"),
+            R"({"a":"{\"headers\":{\"Cookie\":[\"[redacted]\"]}}"})");
+}
+
 TEST(Redaction, NamesThatThePolicyAddsCount) {
   RedactionPolicy policy;
   policy.extra_json_keys = {"customer_pin", "ssn"};
@@ -206,6 +215,28 @@ TEST(Redaction, PlainTextIsReadLineByLine) {
   EXPECT_EQ(Redact("Authorization: Basic dXNlcjpwYXNzd29yZA== end"),
             "Authorization: Basic [redacted] end");
   EXPECT_EQ(Redact("sent Bearer abc123def456 to it"), "sent Bearer [redacted] to it");
+}
+
+TEST(Redaction, CommandsAndHeadersAreKnownByTheirNotation) {
+  EXPECT_EQ(Redact("tool --api-key k3y-123 --password 'two w0rds' --api-key is required"),
+            "tool --api-key [redacted] --password '[redacted]' --api-key is required");
+  EXPECT_EQ(Redact("X-Api-Key: short\r\nCookie: a=b; c=d\r\nHost: h"),
+            "X-Api-Key: [redacted]\r\nCookie: [redacted]\r\nHost: h");
+  EXPECT_EQ(Redact("Cookie: chocolate chip"), "Cookie: chocolate chip");
+  EXPECT_EQ(Redact("Server=db;User=bob;Password=correct;Encrypt=1"),
+            "Server=db;User=bob;Password=[redacted];Encrypt=1");
+  EXPECT_EQ(Redact("password = \"correcthorse\"\npassword = \"{{ vault_password }}\""),
+            "password = \"[redacted]\"\npassword = \"{{ vault_password }}\"");
+}
+
+TEST(Redaction, TokenIsACredentialOnlyWhenOpaque) {
+  EXPECT_EQ(Redact(R"({"token":"8f14e45fceea167a5a36dedd4bea2543"})"), R"({"token":"[redacted]"})");
+  EXPECT_EQ(Redact(R"({"a":"{\"token\":\"8f14e45fceea167a5a36dedd\"}"})"),
+            R"({"a":"{\"token\":\"[redacted]\"}"})");
+  for (const char* body : {R"({"token":"hello"})", R"({"token":"a long text of 3 words and more"})",
+                           R"({"logprobs":{"content":[{"token":"0000000000000000"}]}})"}) {
+    EXPECT_EQ(Redact(body), body);
+  }
 }
 
 TEST(Redaction, LinesInsideOfStringsAreLines) {
