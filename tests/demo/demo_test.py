@@ -27,6 +27,11 @@ def wait_for(path):
     sys.exit(f"{path} did not appear")
 
 
+def outcome(text):
+    """The report of the one replay that `reenact replay --json` printed."""
+    return json.loads(text)["outcomes"][0]["replay"]
+
+
 def post(port, order, message, timeout=30):
     body = json.dumps({"order_id": order, "message": message}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}/refund", data=body,
@@ -68,7 +73,7 @@ class Demo:
                                self.service, "--ledger", self.ledger, *service_arguments],
                               capture_output=True, text=True, timeout=60)
         try:
-            return done.returncode, json.loads(done.stdout), done.stderr
+            return done.returncode, outcome(done.stdout), done.stderr
         except json.JSONDecodeError:
             sys.exit(f"replay printed no JSON (exit {done.returncode}): {done.stdout}{done.stderr}")
 
@@ -97,7 +102,6 @@ def replay_many(demo, run, count):
                                            "--port-file", port_file)
         stop.set()
         others.join()
-        report.pop("derived", None)
         # Runs that others start are refused and named; they are not the incident's divergences.
         if code != 0 or report["level"] != "R2" or report["network"]["refused"] != 0:
             sys.exit(f"replay {i}: exit {code}: {json.dumps(report, indent=1)}\n{errors}")
@@ -125,7 +129,7 @@ def leak_is_counted(demo):
     run = subprocess.run([demo.leaky, demo.store], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run([demo.reenact, "--store", demo.store, "replay", run, "--json", "--", demo.leaky],
                           capture_output=True, text=True, timeout=60)
-    report = json.loads(done.stdout)
+    report = outcome(done.stdout)
     if not report["network"]["guarded"]:
         print(f"skipped: the kernel does not allow the network guard: {report['network']}")
         return
