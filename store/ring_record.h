@@ -16,14 +16,14 @@ namespace reenact::store {
 
 // Values are on disk for the life of a ring; never renumber.
 enum class RecordKind : uint8_t {
-  kRun = 1,         // schema::Run; tail: input
-  kRunEnd = 2,      // schema::RunEnd; tail: output
-  kComponent = 3,   // run id + schema::Component; tail: content
-  kCallBegin = 4,   // schema::Event without answer; tail: request
-  kCallEnd = 5,     // CallEnd; tail: response
-  kReading = 6,     // schema::Event of clock, random or env: begins and ends at once; no tail
-  kMark = 7,        // schema::Mark
-  kTags = 8,        // run id + tags added to a run
+  kRun = 1,        // schema::Run; tail: input
+  kRunEnd = 2,     // schema::RunEnd; tail: output
+  kComponent = 3,  // run id + schema::Component; tail: content
+  kCallBegin = 4,  // schema::Event without answer; tail: request
+  kCallEnd = 5,    // CallEnd; tail: response
+  kReading = 6,    // schema::Event of clock, random or env: begins and ends at once; no tail
+  kMark = 7,       // schema::Mark
+  kTags = 8,       // run id + tags added to a run
 };
 
 // A body that did not travel in the record: it lies in a spill file on the ring's file system, and
@@ -60,27 +60,35 @@ void EncodeTags(const schema::Ulid& run, const schema::Tags& tags, std::string* 
 
 std::optional<schema::Run> DecodeRun(std::string_view payload);
 std::optional<schema::RunEnd> DecodeRunEnd(std::string_view payload);
+
 struct RunComponent {
   schema::Ulid run;
   schema::Component component;
 };
+
 std::optional<RunComponent> DecodeComponent(std::string_view payload);
+
 struct CallBegin {
   schema::Event event;  // `sequence` is not in the payload: the consumer sets it.
   SpilledBody spilled;
 };
+
 std::optional<CallBegin> DecodeCallBegin(std::string_view payload);
+
 struct EndedCall {
   CallEnd end;
   std::string response;
 };
+
 std::optional<EndedCall> DecodeCallEnd(std::string_view payload);
 std::optional<schema::Event> DecodeReading(std::string_view payload);
 std::optional<schema::Mark> DecodeMark(std::string_view payload);
+
 struct RunTags {
   schema::Ulid run;
   schema::Tags tags;
 };
+
 std::optional<RunTags> DecodeTags(std::string_view payload);
 
 }  // namespace reenact::store

@@ -108,6 +108,19 @@ class KillWriterTest : public testing::Test {
     ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
   }
 
+  // Recovery itself may be killed; the next one goes on.
+  void KillRecoveryAfter(std::chrono::microseconds delay) {
+    const pid_t child = fork();
+    if (child == 0) {
+      store::RecoverStore(options_.store_path);
+      _exit(0);
+    }
+    std::this_thread::sleep_for(delay);
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+  }
+
   void CheckRun(store::StoreReader* reader, const Acknowledged::OfThread& told) {
     if (!told.begun) return;
     auto loaded = reader->LoadRun(told.run, {});
@@ -173,6 +186,10 @@ TEST_F(KillWriterTest, WhatWasAcknowledgedIsStored) {
     SCOPED_TRACE("round " + std::to_string(round));
     std::filesystem::remove_all(options_.store_path);
     KillAfter(std::chrono::microseconds(std::uniform_int_distribution<>(0, 150'000)(random)));
+    if (round % 2 == 1) {
+      KillRecoveryAfter(
+          std::chrono::microseconds(std::uniform_int_distribution<>(0, 50'000)(random)));
+    }
     const store::RecoveryResult result = store::RecoverStore(options_.store_path);
     EXPECT_EQ(result.problems, std::vector<std::string>());
     EXPECT_TRUE(std::filesystem::is_empty(memory_.rings()));

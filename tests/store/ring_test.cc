@@ -1,6 +1,9 @@
 #include "store/ring.h"
 
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -377,6 +380,114 @@ TEST_F(RingTest, AnEndNeverComesBeforeItsBeginning) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(ends, 4u * kPairs);
   EXPECT_EQ(ring->counters().accepted, 8u * kPairs);
+}
+
+// Memory that stops whoever reads it, until the test opens it: SIGSEGV is answered by waiting.
+class Trap {
+ public:
+  Trap() {
+    page_ = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(pipe(gate_), 0);
+    gate = gate_[0];
+    reached = false;
+
+    struct sigaction action {};
+
+    action.sa_handler = [](int) {
+      reached = true;
+      char byte;
+      while (read(gate, &byte, 1) != 1) {
+      }
+      if (byte == 'k') syscall(SYS_exit, 0);  // This thread only.
+    };
+    sigaction(SIGSEGV, &action, &before_);
+  }
+
+  ~Trap() {
+    sigaction(SIGSEGV, &before_, nullptr);
+    munmap(page_, 4096);
+    for (const int fd : gate_) close(fd);
+  }
+
+  std::string_view bytes() const { return {static_cast<const char*>(page_), 4096}; }
+
+  static void AwaitVictim() {
+    while (!reached) std::this_thread::yield();
+  }
+
+  void Open() {
+    mprotect(page_, 4096, PROT_READ);
+    EXPECT_EQ(write(gate_[1], "o", 1), 1);
+  }
+
+  void KillVictim() { EXPECT_EQ(write(gate_[1], "k", 1), 1); }
+
+ private:
+  static inline std::atomic<int> gate;
+  static inline std::atomic<bool> reached;
+  void* page_;
+  int gate_[2];
+
+  struct sigaction before_ {};
+};
+
+TEST_F(RingTest, AStoppedThreadHoldsUpNobody) {
+  auto ring = Make();
+  Trap trap;
+  std::atomic<uint64_t> victims_sequence{0};
+  std::thread victim([&] { victims_sequence = Append(ring.get(), trap.bytes()); });
+  trap.AwaitVictim();  // It has a lane, a chunk and a sequence, and copies.
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t sequence = Append(ring.get(), std::string(1000, 'x'));
+    ASSERT_GT(sequence, 1u);
+    const auto records = TakeAll(ring.get());
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].sequence, sequence);
+    ring->Release();
+  }
+  trap.Open();
+  victim.join();
+  EXPECT_EQ(victims_sequence, 1u);
+  const auto records = TakeAll(ring.get());
+  ASSERT_EQ(records.size(), 1u) << "late, and not lost";
+  EXPECT_EQ(records[0].sequence, 1u);
+  EXPECT_EQ(records[0].payload, trap.bytes());
+}
+
+TEST_F(RingTest, AThreadKilledInMidWriteLosesItsOwnRecordOnly) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string why;
+    auto ring = Ring::Create(Identity(), {}, 1 << 20, &why);
+    Append(ring.get(), "before");
+    Trap trap;
+    for (const size_t size : {size_t{100}, size_t{20000}}) {
+      // The second victim dies between the parts of its record.
+      std::thread([&] {
+        const std::string whole(size, 'v');
+        const std::string_view pieces[] = {whole, trap.bytes()};
+        DropReason reason;
+        ring->Append(1, pieces, 2, &reason);
+      }).detach();
+      trap.AwaitVictim();
+      trap.KillVictim();
+    }
+    for (int i = 0; i < 500; ++i) {
+      if (Append(ring.get(), "after") == 0) _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  std::string why;
+  auto ring = Ring::OpenLeftover(Ring::FindFor(Identity().store_path).at(0), &why);
+  ASSERT_NE(ring, nullptr) << why;
+  const auto records = TakeAll(ring.get(), true);
+  ASSERT_EQ(records.size(), 501u);
+  EXPECT_EQ(records[0].payload, "before");
+  EXPECT_EQ(records[500].payload, "after");
+  EXPECT_EQ(ring->damaged_chunks(), 0u);
 }
 
 TEST_F(RingTest, SequencesAreNeverReusedAndNeverZero) {
