@@ -85,7 +85,6 @@ TEST(BodyCodec, BodiesOfEverySizeAndKindComeBack) {
   }
 }
 
-// cases/replay.md 20
 TEST(BodyCodec, ARequestThatExtendsAnotherCostsWhatIsNew) {
   // Noise, so that nothing but the prefix can make it small. Far beyond the window of a low level.
   for (const size_t size : {20'000, 200'000, 1'000'000, 2'000'000}) {
@@ -137,6 +136,7 @@ TEST(BodyCodec, ReadingAChainInOrderDecodesEachBodyOnce) {
   EXPECT_TRUE(bytes == history);
 }
 
+// cases/replay.md 20
 TEST(BodyCodec, DamageIsAnErrorThatNamesTheBody) {
   Bodies bodies;
   const std::string text = RepetitiveText(5000);

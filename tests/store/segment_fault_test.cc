@@ -161,7 +161,7 @@ TEST(SegmentOnAFailingDisk, HalfAWriteNeverCounts) {
   }
 }
 
-// cases/reports.md 61
+// cases/reports.md 61, cases/replay.md 21
 TEST(SegmentOnAFailingDisk, AFullDiskIsToldAsFullAndRecordingGoesOnWhenThereIsRoom) {
   FailEachCall(Fault::kNoSpace, false, [](const Outcome& outcome) {
     EXPECT_FALSE(outcome.codes.contains(WriteCode::kBroken));

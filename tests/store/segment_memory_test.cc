@@ -152,6 +152,7 @@ TEST(SegmentWithoutMemory, EveryAllocationMayFail) {
     if (number < whole.open_allocations) number += 6;
     const SegmentOptions options = SampleOptions(folder.File(std::to_string(number) + ".db"));
     const Outcome outcome = Record(options, events, number);
+    EXPECT_TRUE(allocations.struck);
     if (!outcome.opened) {
       EXPECT_EQ(outcome.open_code, WriteCode::kUnavailable);
       ::unlink(options.path.c_str());

@@ -438,6 +438,107 @@ TEST_F(SegmentWriterTest, ACopyKeepsItsSaltAndSoItsDigest) {
   EXPECT_EQ(ReadSegment(path_).events.at(1).request.salt, salt);
 }
 
+TEST_F(SegmentWriterTest, LongBodiesThatAreEqualAreStoredOnce) {
+  auto writer = Start();
+  const std::string document(5000, 'd');
+  for (uint64_t sequence = 1; sequence < 6; ++sequence) {
+    schema::Event event = SampleEvent(sequence);
+    event.request.bytes = "q" + std::to_string(sequence);
+    event.response.bytes = document;
+    // The mark "redacted" is part of what a body is.
+    event.response.redacted = sequence == 5;
+    ASSERT_EQ(writer->AddEvent(event), WriteCode::kOk);
+    ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+    // What is known of earlier bodies outlives the process.
+    if (sequence == 2) {
+      writer.reset();
+      writer = Reopen();
+    }
+  }
+  const StoredSegment stored = ReadSegment(path_);
+  EXPECT_EQ(stored.damage, "");
+  EXPECT_EQ(QueryOne(path_, "SELECT count(DISTINCT response_body) FROM event"), "2");
+  EXPECT_TRUE(stored.events.at(5).response.redacted);
+  EXPECT_FALSE(stored.events.at(4).response.redacted);
+  const std::string expected =
+      schema::ToHex(schema::HmacSha256(SampleKey(), std::string(1, '\0') + document)).substr(0, 32);
+  EXPECT_EQ(QueryOne(path_,
+                     "SELECT lower(hex(dedupe_key)) FROM body WHERE raw_size = 5000 AND flags = 0"),
+            expected);
+}
+
+TEST_F(SegmentWriterTest, AComponentIsStoredOnceForAllItsRuns) {
+  auto writer = OpenWriter(SampleOptions(path_));
+  schema::Component component;
+  component.kind = "guardrail";
+  component.content.bytes = "short";
+  for (uint8_t run = 1; run < 20; ++run) {
+    ASSERT_EQ(writer->AddRun(SampleRun(run)), WriteCode::kOk);
+    ASSERT_EQ(writer->AddComponent(SampleId(run), component), WriteCode::kOk);
+  }
+  ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+  EXPECT_EQ(ReadSegment(path_).damage, "");
+  EXPECT_EQ(
+      QueryOne(path_, "SELECT count(*) || ' ' || count(DISTINCT content_body) FROM component"),
+      "19 1");
+}
+
+TEST_F(SegmentWriterTest, NoBodyOfALongConversationHasMoreThanSixteenFramesBehindIt) {
+  auto writer = Start();
+  std::string history = R"({"messages":[)";
+  for (uint64_t turn = 1; turn <= 120; ++turn) {
+    history += R"({"role":"user","content":"turn )" + std::to_string(turn * 7919) + R"("},)";
+    schema::Event event = SampleEvent(turn);
+    event.request.bytes = history + "]}";
+    ASSERT_EQ(writer->AddEvent(event), WriteCode::kOk);
+  }
+  ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+  const StoredSegment stored = ReadSegment(path_);
+  EXPECT_EQ(stored.damage, "");
+  constexpr char kDepth[] =
+      "WITH RECURSIVE link(body, depth) AS (SELECT ordinal, 0 FROM body WHERE base IS NULL UNION "
+      "ALL"
+      " SELECT body.ordinal, depth + 1 FROM link JOIN body ON body.base = link.body)"
+      " SELECT max(depth) FROM link";
+  const int depth = std::stoi(QueryOne(path_, kDepth));
+  EXPECT_GT(depth, 8);
+  EXPECT_LT(depth, kMaxPrefixLinks);
+  // Few of the requests stand alone.
+  constexpr char kAlone[] =
+      "SELECT count(*) FROM event JOIN body ON body.ordinal = request_body WHERE base IS NULL";
+  EXPECT_LE(std::stoi(QueryOne(path_, kAlone)), 4);
+}
+
+TEST_F(SegmentWriterTest, AHurriedWriterStoresBytesAsTheyAre) {
+  auto writer = Start();
+  writer->SetHurried(true);
+  for (uint64_t sequence = 1; sequence < 9; ++sequence) {
+    if (sequence == 5) writer->SetHurried(false);
+    schema::Event event = SampleEvent(sequence);
+    event.response.bytes.append(3000, 'z');
+    ASSERT_EQ(writer->AddEvent(event), WriteCode::kOk);
+  }
+  ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+  const StoredSegment stored = ReadSegment(path_);
+  EXPECT_EQ(stored.damage, "");
+  EXPECT_EQ(stored.codecs.at(0), 9);
+  EXPECT_EQ(stored.codecs.at(2), 8);  // The bodies before serve as prefixes all the same.
+}
+
+TEST_F(SegmentWriterTest, AVeryLargeBodyComesBack) {
+  auto writer = Start();
+  schema::Event event = SampleEvent(1);
+  event.response.bytes.resize(size_t{64} << 20);
+  for (size_t i = 0; i < event.response.bytes.size(); i += 1000) {
+    event.response.bytes[i] = static_cast<char>(i / 1000);
+  }
+  ASSERT_EQ(writer->AddEvent(event), WriteCode::kOk) << writer->last_error();
+  ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+  const StoredSegment stored = ReadSegment(path_);
+  EXPECT_EQ(stored.damage, "");
+  EXPECT_TRUE(stored.events.at(1).response.bytes == event.response.bytes);
+}
+
 TEST_F(SegmentWriterTest, AForkedChildTouchesNothing) {
   auto writer = Start();
   ASSERT_EQ(writer->AddEvent(SampleEvent(1)), WriteCode::kOk);
