@@ -49,12 +49,14 @@ std::optional<Exchange> DecodeExchange(std::string_view bytes);
 uint64_t BodySize(const Exchange& exchange);
 // Attempts made: 1 + the number of kAttemptEnd items.
 int64_t AttemptCount(const Exchange& exchange);
+
 // The items and the bytes of the last attempt, which is the answer that the caller saw.
 struct LastAttempt {
   int32_t status = 0;
   const Headers* headers = nullptr;  // Into the exchange; null where no head was recorded.
   std::string_view body;             // Into `body`.
 };
+
 LastAttempt FindLastAttempt(const Exchange& exchange, std::string_view body);
 
 }  // namespace reenact::schema

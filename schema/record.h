@@ -73,8 +73,9 @@ struct Body {
 
 // A versioned thing that shaped the answer, with its content.
 struct Component {
-  std::string kind;  // "prompt_template", "retrieval_index", "tool_schema", "guardrail", "eval_data",
-                     // "model_alias", "application", "environment", or the host's own word.
+  std::string
+      kind;  // "prompt_template", "retrieval_index", "tool_schema", "guardrail", "eval_data",
+             // "model_alias", "application", "environment", or the host's own word.
   std::string name;
   std::string version;
   Body content;
@@ -91,8 +92,8 @@ struct Run {
   Ulid parent;  // Zero, or the run that this one re-executed.
   RunOrigin origin = RunOrigin::kRecorded;
   std::string service;
-  std::string entry;  // What can start it again: "POST /refund", "main".
-  Body input;         // What started it.
+  std::string entry;     // What can start it again: "POST /refund", "main".
+  Body input;            // What started it.
   std::string trace_id;  // 32 lower-case hex digits, or empty.
   Tags tags;
   Tags process;  // host, pid, service_version, reenact_version, redaction_policy, ...
@@ -109,26 +110,28 @@ struct RunEnd {
 
 // One boundary crossing.
 struct Event {
-  uint64_t sequence = 0;  // Order of beginning within its process, from 1; unique in a segment.
+  uint64_t sequence = 0;      // Order of beginning within its process, from 1; unique in a segment.
   uint64_t end_sequence = 0;  // Order of ending, on the same count; 0 when it never ended.
   Ulid run;
   std::string scope;  // Path of scope keys: "" for the run itself, "turn-2/call_a7".
   Boundary boundary = Boundary::kModel;
-  std::string name;      // "chat", "lookup_order", "kb", "today".
-  std::string provider;  // Model calls: "openai". Else empty.
-  std::string endpoint;  // URL, with secrets removed from its query; may be empty.
+  std::string name;         // "chat", "lookup_order", "kb", "today".
+  std::string provider;     // Model calls: "openai". Else empty.
+  std::string endpoint;     // URL, with secrets removed from its query; may be empty.
   Headers request_headers;  // Allowed ones only.
   Body request;
   Body response;
   Exchange exchange;  // Cuts `response`. Empty for clock and random.
-  uint64_t value = 0;  // Clock: Unix ns as int64 bits. Random: the seed. Env: 1 or 0 for yes and no.
+  uint64_t value =
+      0;  // Clock: Unix ns as int64 bits. Random: the seed. Env: 1 or 0 for yes and no.
   Moment started;
   int64_t elapsed_ns = 0;
   EndState end_state = EndState::kIncomplete;
   std::string end_detail;
-  uint32_t attempt = 0;    // The host's own retry number of an equal request, from 0.
-  uint32_t in_flight = 0;  // Model calls of this process under way when this one began, itself not counted.
-  Tags meta;               // Facts the host added: "cache" = "hit".
+  uint32_t attempt = 0;  // The host's own retry number of an equal request, from 0.
+  uint32_t in_flight =
+      0;      // Model calls of this process under way when this one began, itself not counted.
+  Tags meta;  // Facts the host added: "cache" = "hit".
 };
 
 // Events that were lost, and why. A loss without a gap does not exist.
@@ -156,7 +159,7 @@ struct RecordedRun {
   Run run;
   std::optional<RunEnd> end;  // Absent: still running, or the process died (see `state`).
   EndState state = EndState::kIncomplete;  // Of the run as a whole.
-  bool in_progress = false;  // Its process is alive and has not ended it.
+  bool in_progress = false;                // Its process is alive and has not ended it.
   std::vector<Component> components;
   std::vector<Event> events;  // By `sequence`.
   std::vector<Gap> gaps;      // Those of its process that fell within its time.

@@ -30,11 +30,13 @@ struct Hello {
   int64_t pid = 0;
   std::string service;
 };
+
 struct BeginRun {
   std::string entry;
   std::string input;
   std::vector<Component> components;  // `content.bytes` only.
 };
+
 struct BeginCall {
   uint64_t run_token = 0;
   std::string scope;
@@ -44,31 +46,37 @@ struct BeginCall {
   std::string endpoint;
   std::string request;
 };
+
 struct EndCall {
   uint64_t run_token = 0;
   uint64_t call_token = 0;
   EndState state = EndState::kComplete;  // As the host ended it.
   uint64_t consumed_bytes = 0;
 };
+
 struct ReadValue {  // Clock, random, env: answered by Value.
   uint64_t run_token = 0;
   std::string scope;
   Boundary boundary = Boundary::kClock;
   std::string name;
 };
+
 struct AddComponent {
   uint64_t run_token = 0;
   Component component;
 };
+
 struct FinishRun {
   uint64_t run_token = 0;
   EndState state = EndState::kComplete;
   std::string detail;
   std::string output;
 };
+
 struct AwaitDrive {  // A handler for `entry` is registered and may be called.
   std::string entry;
 };
+
 struct HandlerDone {
   std::string entry;
 };
@@ -79,9 +87,11 @@ struct Welcome {
   std::string run_id;  // Text of the ULID.
   std::string entry;
 };
+
 struct RunBound {
   uint64_t run_token = 0;  // Never 0.
 };
+
 struct OnTape {
   uint64_t call_token = 0;
   Exchange exchange;  // Attempts, heads, reads as recorded.
@@ -89,18 +99,22 @@ struct OnTape {
   EndState end_state = EndState::kComplete;
   std::string end_detail;
 };
+
 struct Value {
   uint64_t value = 0;
 };
+
 // Not on the tape. For ReadValue `value` is what a host may go on with: the last recorded reading
 // of the clock, or 0.
 struct Diverged {
   std::string message;  // One paragraph for a person: kind, key, closest record, paths that differ.
   uint64_t value = 0;
 };
+
 struct Drive {
   std::string input;
 };
+
 struct Done {};
 
 using Message =

@@ -17,7 +17,9 @@ struct Ulid {
   std::array<uint8_t, 16> bytes{};
 
   friend auto operator<=>(const Ulid&, const Ulid&) = default;
+
   bool IsZero() const noexcept { return *this == Ulid{}; }
+
   std::string_view AsBytes() const noexcept {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
