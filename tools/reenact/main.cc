@@ -91,6 +91,8 @@ int Main(int argc, char** argv) {
   app.get_formatter()->column_width(16);
   app.footer(std::string(kExitCodes));
   app.require_subcommand(0, 1);
+  app.add_option("--store", context.store, "store folder or bundle file")->type_name("DIR|FILE");
+  app.add_flag("--json", context.json, "JSON on standard output");
   app.set_version_flag("--version", "reenact " REENACT_VERSION);
   AddListVerb(&app, &context);
   AddShowVerb(&app, &context);
