@@ -145,7 +145,7 @@ void ReplayConnection::Shutdown() noexcept {
 // --- ReplayClient
 // ---------------------------------------------------------------------------------------
 
-ReplayClient::ReplayClient() noexcept : process_token_(ProcessToken()) {}
+ReplayClient::ReplayClient() : process_token_(ProcessToken()) {}
 
 bool ReplayClient::Open(const std::string& socket_path, std::string_view service) {
   const std::lock_guard lock(mutex_);

@@ -42,7 +42,7 @@ class ReplayConnection {
 // on every question is answered with Diverged. Any thread.
 class ReplayClient {
  public:
-  ReplayClient() noexcept;
+  ReplayClient();
   // False with error() saying why; the client may be used all the same.
   bool Open(const std::string& socket_path, std::string_view service);
   // Answers with what the replayer said, or with Diverged. Never a request type, and never anything

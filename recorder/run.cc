@@ -75,7 +75,7 @@ schema::Body WholeOrCut(std::string_view bytes, uint64_t limit_bytes) {
 // ------------------------------------------------------------------------------------
 
 RecordedRun::RecordedRun(Recorder* recorder, schema::Run record)
-    : recorder_(recorder), record_(std::move(record)), born_in_pid_(getpid()) {
+    : recorder_(recorder), record_(std::move(record)), id_(record_.id), born_in_pid_(getpid()) {
   // The caller holds a reference, so this one is there to be had.
   recorder_->TryRef();
 }
@@ -111,7 +111,12 @@ bool RecordedRun::AppendRun(ProcessPart* part) {
   const int64_t pid = getpid();
   schema::Run run = record_;
   run.process = ProcessFacts(recorder_->options(), pid);
-  if (pid != born_in_pid_) run.tags.emplace_back("forked_from_pid", std::to_string(born_in_pid_));
+  if (pid != born_in_pid_) {
+    id_ = NewUlid(recorder_->WallNs());
+    run.id = id_;
+    run.tags.emplace_back("forked_from_run", schema::ToString(record_.id));
+    run.tags.emplace_back("forked_from_pid", std::to_string(born_in_pid_));
+  }
   std::string head;
   store::EncodeRun(run, &head);
   const std::string_view pieces[] = {head, run.input.bytes};
@@ -203,6 +208,7 @@ reenact_code RecordedScope::BeginChild(std::string_view key, reenact_scope** out
 
 void RecordedScope::RunId(char out[27]) noexcept {
   out[0] = '\0';
+  if (!run_->Ready(run_->recorder()->part())) return;
   try {
     CopyText(schema::ToString(run_->id()), out, 27);
   } catch (...) {
@@ -221,7 +227,8 @@ reenact_code RecordedScope::EndRun(int32_t end_state, std::string_view detail,
   ProcessPart* const part = recorder->part();
   reenact_code code = REENACT_DROPPED;
   try {
-    if (run_->Ready(part)) {
+    // A child that never used the run leaves it to its parent, without a word.
+    if (run_->IsReady(part)) {
       schema::RunEnd end;
       end.run = run_->id();
       end.at = Moment();

@@ -36,15 +36,22 @@ class RecordedRun {
 
   void Unref() noexcept;
 
-  // True once the run stands in the log of this process. In a forked child the first use puts it
-  // there again, tagged with the process it came from.
+  // True once the run stands in the log of this process. A forked child gets a run of its own at
+  // its first use, with another id and a tag that names this one: sequence numbers begin again in
+  // each process, so one run cannot have events of two.
   bool Ready(ProcessPart* part) noexcept {
     return announced_.load(std::memory_order_acquire) == part->token() || Announce(part);
   }
 
+  // Without putting it there.
+  bool IsReady(ProcessPart* part) const noexcept {
+    return announced_.load(std::memory_order_acquire) == part->token();
+  }
+
   Recorder* recorder() const noexcept { return recorder_; }
 
-  const schema::Ulid& id() const noexcept { return record_.id; }
+  // Of this process's run. Only once it is ready.
+  const schema::Ulid& id() const noexcept { return id_; }
 
  private:
   ~RecordedRun() = default;
@@ -53,6 +60,7 @@ class RecordedRun {
 
   Recorder* const recorder_;
   const schema::Run record_;
+  schema::Ulid id_;
   const int64_t born_in_pid_;
   std::atomic<uint32_t> refs_{1};
   // Token of the process in whose log the run stands; with the lowest bit set while it is being

@@ -137,9 +137,10 @@ class Curl : public testing::RecorderTest {
 };
 
 TEST_F(Curl, FinalAnswerIsRecordedAndTheHostSeesEverything) {
-  RawServer server({"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
-                    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
-                    "x-request-id: req_9\r\nContent-Length: 5\r\n\r\nhello"});
+  RawServer server(
+      {"HTTP/1.1 307 Temporary Redirect\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+       "x-request-id: req_9\r\nContent-Length: 5\r\n\r\nhello"});
   Recorder recorder = MakeRecorder();
   Host host(server.url());
   {
@@ -150,7 +151,7 @@ TEST_F(Curl, FinalAnswerIsRecordedAndTheHostSeesEverything) {
     run.Finish();
   }
   EXPECT_EQ(host.body, "hello");
-  EXPECT_NE(host.head.find("302 Found"), std::string::npos);
+  EXPECT_NE(host.head.find("307 Temporary"), std::string::npos);
   recorder.Close(testing::kPatienceMs);
   const schema::Event event = OnlyEvent();
   EXPECT_EQ(event.end_state, schema::EndState::kComplete);

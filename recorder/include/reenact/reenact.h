@@ -13,8 +13,9 @@
  *     handles that come back are valid and every call on them answers REENACT_DIVERGED.
  *   - A NULL handle is a recorder that is off: every function accepts it, does nothing, and answers
  *     REENACT_OK or REENACT_LIVE.
- *   - After fork() a child that uses the recorder gets a ring and a segment of its own; handles of
- *     calls begun before the fork are counted and ignored there.
+ *   - After fork() a child that uses the recorder gets a ring and a segment of its own. A run begun
+ *     before the fork becomes, when the child uses it, a run of the child's with an id of its own,
+ *     tagged "forked_from_run"; calls begun before the fork are counted and ignored there.
  *   - Strings are (pointer, length), need no terminator, may hold any bytes, and are copied.
  *   - Credentials in headers, URLs and bodies are removed before anything is stored.
  *
@@ -84,7 +85,8 @@ typedef int32_t reenact_disposition;
 #define REENACT_END_INCOMPLETE 8
 
 /* Modes. AUTO: $REENACT_MODE ("off", "record", "replay") where it is set, else record. Any other
- * value of the variable is REENACT_INVALID_ARGUMENT and a recorder that is off. */
+ * value of the variable is REENACT_INVALID_ARGUMENT and a recorder that is off. "replay" there
+ * counts over every option: a program that is being replayed must not go live. */
 #define REENACT_MODE_AUTO 0
 #define REENACT_MODE_OFF 1
 #define REENACT_MODE_RECORD 2
