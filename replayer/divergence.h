@@ -35,6 +35,8 @@ std::string_view ToString(DivergenceKind kind);  // "novel_call"
 
 struct Divergence {
   DivergenceKind kind = DivergenceKind::kNovelCall;
+  // The address of a call or a reading. `name` is empty, and the rest means nothing, for the kinds
+  // that have none: runs, components, output, network, process.
   std::string scope;
   schema::Boundary boundary = schema::Boundary::kModel;
   std::string name;

@@ -224,56 +224,58 @@ std::string EndDifference(const MadeCall& call) {
 
 }  // namespace
 
-Message SessionState::Answer(const schema::BeginCall& request) {
-  if (request.run_token != kRunToken) {
-    return schema::Diverged{"this run is not the one that is replayed: nothing is answered for it",
-                            0};
+std::optional<size_t> SessionState::FindRecord(const schema::BeginCall& request, MadeCall* call) {
+  const std::vector<TapeCall>& records = tape.CallsAt(call->address);
+  const std::vector<bool>& used = call_used[call->address];
+  std::optional<size_t> match = Match(records, used, call->request);
+  if (!match && LearnSecrets(tape, records, used, call->request)) {
+    call->request = tape.Comparable(request.boundary, request.provider, request.request);
+    match = Match(records, used, call->request);
   }
+  return match ? match : MatchCut(records, used, call->request);
+}
+
+Message SessionState::Refuse(MadeCall call, Divergence divergence) {
+  call.refused_as = divergence.kind;
+  Message answer = ToDiverged(divergence);
+  if (divergences.size() < kKeptDivergences) calls.push_back(std::move(call));
+  Diverge(std::move(divergence));
+  return answer;
+}
+
+Message SessionState::Answer(const schema::BeginCall& request) {
+  if (request.run_token != kRunToken) return NotThisRun();
   MadeCall call;
   call.address = {request.scope, request.boundary, request.name};
   call.provider = request.provider;
   call.request = tape.Comparable(request.boundary, request.provider, request.request);
-  call.endpoint = request.endpoint;
-  const std::vector<TapeCall>& records = tape.CallsAt(call.address);
+  call.endpoint = tape.RedactUrl(request.endpoint);
 
   const std::lock_guard<std::mutex> lock(mutex);
   call.sequence = ++last_sequence;
   const size_t position = calls_made[call.address]++;
-  std::vector<bool>& used = call_used[call.address];
-  std::optional<size_t> match = Match(records, used, call.request);
-  if (!match && LearnSecrets(tape, records, used, call.request)) {
-    call.request = tape.Comparable(request.boundary, request.provider, request.request);
-    match = Match(records, used, call.request);
-  }
-  if (!match) match = MatchCut(records, used, call.request);
-
-  Divergence divergence;
+  const std::vector<TapeCall>& records = tape.CallsAt(call.address);
+  const std::optional<size_t> match = FindRecord(request, &call);
   if (!match) {
     const size_t equal_count = CountEqual(records, call.request);
-    divergence = equal_count > 0 ? Exhausted(call, position, equal_count, records)
-                                 : Novel(tape, call, position, used);
+    Divergence divergence = equal_count > 0 ? Exhausted(call, position, equal_count, records)
+                                            : Novel(tape, call, position, call_used[call.address]);
     divergence.message += LostText(tape.run().gaps);
-  } else {
-    const TapeCall& record = records[*match];
-    std::vector<uint64_t> ties = tape.TiesOf(call.address, record);
-    used[*match] = true;
-    if (!ties.empty()) {
-      divergence = Ambiguous(call, position, std::move(ties));
-    } else if (!record.unusable.empty()) {
-      divergence = Unusable(call, position, record);
-    } else {
-      call.record = &record;
-      call.record_index = *match;
-    }
+    return Refuse(std::move(call), std::move(divergence));
   }
-  if (call.record == nullptr) {
-    call.refused_as = divergence.kind;
-    Message answer = ToDiverged(divergence);
-    if (divergences.size() < kKeptDivergences) calls.push_back(std::move(call));
-    Diverge(std::move(divergence));
-    return answer;
+  const TapeCall& record = records[*match];
+  call_used[call.address][*match] = true;
+  if (std::vector<uint64_t> ties = tape.TiesOf(call.address, record); !ties.empty()) {
+    Divergence divergence = Ambiguous(call, position, std::move(ties));
+    return Refuse(std::move(call), std::move(divergence));
   }
-  if (call.record->bag) ++interchangeable;
+  if (!record.unusable.empty()) {
+    Divergence divergence = Unusable(call, position, record);
+    return Refuse(std::move(call), std::move(divergence));
+  }
+  call.record = &record;
+  call.record_index = *match;
+  if (record.bag) ++interchangeable;
   if (const auto target = OverrideTarget(request.boundary)) {
     if (const Override* given = FindOverride(*target, request.name)) call.overridden = given->value;
   }

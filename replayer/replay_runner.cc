@@ -180,7 +180,6 @@ class Runner {
     }
     Divergence divergence;
     divergence.kind = DivergenceKind::kProcess;
-    divergence.name = options_.argv[0];
     divergence.message =
         "the program " + StatusText(status) + (session_.finished() ? "" : " before its run ended");
     session_.NoteDivergence(std::move(divergence));
@@ -197,7 +196,6 @@ class Runner {
     for (const auto& [what, count] : attempts) {
       Divergence divergence;
       divergence.kind = DivergenceKind::kNetwork;
-      divergence.name = what.second;
       divergence.message = "the program tried to reach the network and was refused: " + what.first +
                            (what.second.empty() ? "" : " to " + what.second) + ", " +
                            std::to_string(count) + (count == 1 ? " time" : " times");

@@ -21,7 +21,6 @@ Divergence RefuseRun(const Tape& tape, const std::string& entry, const std::stri
   const schema::Run& recorded = tape.run().run;
   Divergence divergence;
   divergence.kind = DivergenceKind::kNovelRun;
-  divergence.name = entry;
   divergence.message = "a run of entry " + Quote(entry) + " was refused: ";
   if (recorded.input.cut) {
     divergence.kind = DivergenceKind::kUnusable;
@@ -48,7 +47,6 @@ std::optional<Divergence> Compare(const Tape& tape, const schema::Component* rec
                                   const schema::Component& now) {
   Divergence divergence;
   divergence.kind = DivergenceKind::kComponent;
-  divergence.name = now.name;
   divergence.message = "component " + now.kind + ' ' + Quote(now.name) + ": ";
   if (recorded == nullptr) {
     divergence.message += "version " + Quote(now.version) + " is new: it was not recorded";
@@ -72,11 +70,6 @@ std::optional<Divergence> Compare(const Tape& tape, const schema::Component* rec
     divergence.message += "; same content";
   }
   return divergence;
-}
-
-Message NotThisRun() {
-  return schema::Diverged{"this run is not the one that is replayed: nothing is answered for it",
-                          0};
 }
 
 }  // namespace
@@ -103,6 +96,11 @@ std::string_view ToString(Verdict verdict) {
       return "inconclusive";
   }
   return "inconclusive";
+}
+
+Message NotThisRun() {
+  return schema::Diverged{"this run is not the one that is replayed: nothing is answered for it",
+                          0};
 }
 
 schema::Diverged ToDiverged(const Divergence& divergence, uint64_t value) {
@@ -163,6 +161,7 @@ Message SessionState::Answer(const schema::FinishRun& request) {
     const std::optional<schema::RunEnd>& end = tape.run().end;
     finish->output = RedactLike(end ? end->output.bytes : std::string_view(), request.output);
     finish->detail = tape.Redact(request.detail);
+    output_redacted = finish->output != request.output;
   }
   return schema::Done{};
 }
@@ -189,6 +188,7 @@ void SessionState::CompareComponent(const schema::Component& component) {
   }
   redacted.content.bytes = RedactLike(
       recorded != nullptr ? recorded->content.bytes : std::string_view(), component.content.bytes);
+  redacted.content.redacted = redacted.content.bytes != component.content.bytes;
   if (std::optional<Divergence> difference = Compare(tape, recorded, redacted)) {
     Diverge(*std::move(difference));
   }

@@ -153,6 +153,7 @@ ComparableRequest Tape::Comparable(Boundary boundary, std::string_view provider,
                                    std::string_view request) const {
   ComparableRequest result;
   result.bytes = Redact(request);
+  result.redacted = result.bytes != request;
   result.key = schema::KeyOf(boundary, provider, result.bytes);
   result.exact = schema::HashBytes(CanonicalContent(result.bytes));
   return result;

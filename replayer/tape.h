@@ -35,6 +35,7 @@ std::string Describe(const Address& address);
 // same.
 struct ComparableRequest {
   std::string bytes;
+  bool redacted = false;  // `bytes` is not what was sent.
   schema::RequestKey key;
   // Of the whole request, the members that the key leaves out included. Tells apart requests of
   // equal key where there is no order to go by.
@@ -78,6 +79,8 @@ class Tape {
                                std::string_view request) const;
 
   std::string Redact(std::string_view bytes) const { return redactor_.Redact(bytes); }
+
+  std::string RedactUrl(std::string_view url) const { return redactor_.RedactUrl(url); }
 
   // What a program sent where the tape holds marks of removed secrets; see Redactor. The tape
   // itself stays as it is.

@@ -104,7 +104,7 @@ Event DeriveCall(const MadeCall& call) {
   event.endpoint = call.endpoint;
   event.request = schema::Body();
   event.request.bytes = call.request.bytes;
-  event.request.redacted = call.record != nullptr && call.record->event->request.redacted;
+  event.request.redacted = call.request.redacted;
   event.response.salt.reset();
   if (call.overridden) {
     event.response = schema::Body();
@@ -186,6 +186,9 @@ schema::RecordedRun DeriveRun(const SessionState& session, const ReplayReport& r
   derived.run.origin = schema::RunOrigin::kReplay;
   derived.run.input.salt.reset();
   derived.run.started = now;
+  // Of a run that is a replay itself, these say what that one came to.
+  std::erase_if(derived.run.tags,
+                [](const auto& tag) { return tag.first.starts_with("reenact."); });
   derived.run.tags.emplace_back("reenact.level", ToString(report.level));
   derived.run.tags.emplace_back("reenact.verdict", ToString(report.verdict));
   derived.run.tags.emplace_back("reenact.fingerprint", report.fingerprint);
@@ -209,6 +212,7 @@ schema::RecordedRun DeriveRun(const SessionState& session, const ReplayReport& r
     end.state = session.finish->state;
     end.detail = session.finish->detail;
     end.output.bytes = session.finish->output;
+    end.output.redacted = session.output_redacted;
     derived.state = end.state;
     derived.end = std::move(end);
   }

@@ -78,6 +78,10 @@ std::string Redactor::Redact(std::string_view bytes) const {
                                                  : std::string(bytes);
 }
 
+std::string Redactor::RedactUrl(std::string_view url) const {
+  return schema::RedactUrl(url, *policy());
+}
+
 bool Redactor::Learn(std::string_view recorded, std::string_view now) {
   if (recorded.find(schema::kRedactedMark) == std::string_view::npos) return false;
   const auto secrets = FillMarks(CanonicalContent(recorded), CanonicalContent(now));

@@ -24,6 +24,7 @@ class Redactor {
   explicit Redactor(const schema::Run& run);
 
   std::string Redact(std::string_view bytes) const;
+  std::string RedactUrl(std::string_view url) const;
 
   // True when something was learned, so that redacting the text again gives another result.
   // `recorded` and `now`: whole bodies, `now` as it was redacted so far.

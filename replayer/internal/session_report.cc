@@ -180,8 +180,8 @@ class Reporter {
     session_.refusals.clear();
     Divergence divergence;
     divergence.kind = DivergenceKind::kNoRun;
-    divergence.name = session_.tape.run().run.entry;
-    divergence.message = "the run of entry " + Quote(divergence.name) + " never began";
+    divergence.message =
+        "the run of entry " + Quote(session_.tape.run().run.entry) + " never began";
     if (report_.refused_runs > 0) {
       divergence.message +=
           "; " + std::to_string(report_.refused_runs) + " other runs began and were refused";
@@ -228,7 +228,6 @@ class Reporter {
     if (known) return;
     Divergence divergence;
     divergence.kind = DivergenceKind::kProcess;
-    divergence.name = session_.tape.run().run.entry;
     divergence.message = "the run began, and the program never ended it";
     Add(std::move(divergence));
   }
@@ -242,7 +241,6 @@ class Reporter {
     if (inputs_differ) return;  // Something else comes first, and explains it.
     Divergence divergence;
     divergence.kind = DivergenceKind::kOutput;
-    divergence.name = session_.tape.run().run.entry;
     divergence.message =
         session_.options.overrides.empty()
             ? "decision differs with identical recorded inputs: unrecorded nondeterminism"

@@ -69,6 +69,10 @@ struct SessionState {
   // --- replay_call.cc ---
   schema::Message Answer(const schema::BeginCall& request);
   schema::Message Answer(const schema::EndCall& request);
+  // The unused record that answers the call. May learn a secret, and redact the call's request
+  // again.
+  std::optional<size_t> FindRecord(const schema::BeginCall& request, MadeCall* call);
+  schema::Message Refuse(MadeCall call, Divergence divergence);
 
   // --- replay_clock.cc ---
   schema::Message ReadClock(const Address& address);
@@ -99,7 +103,8 @@ struct SessionState {
   std::mutex mutex;  // Guards all that follows.
   uint64_t last_sequence = 0;
   bool bound = false;
-  std::optional<schema::FinishRun> finish;
+  std::optional<schema::FinishRun> finish;  // Redacted.
+  bool output_redacted = false;
   std::map<Address, std::vector<bool>> call_used;  // By index within the address.
   std::map<Address, size_t> calls_made;
   std::map<Address, size_t> readings_made;
@@ -120,6 +125,7 @@ struct SessionState {
 
 // Answers for what is not on the tape.
 schema::Diverged ToDiverged(const Divergence& divergence, uint64_t value = 0);
+schema::Message NotThisRun();
 
 }  // namespace reenact::replayer
 

@@ -32,6 +32,7 @@ TEST(ParseOverride, ReadsEveryForm) {
   EXPECT_EQ(Parse("component:refund=text").target, Override::Target::kComponent);
 }
 
+// reports.md 88: a time without a zone is refused.
 TEST(ParseOverride, RefusesWhatItCannotReadAndListsTheForms) {
   for (const char* text :
        {"", "clock", "clock=", "clock=yesterday", "clock=2026-03-01T12:00:00", "tool=x", "tool:=x",
