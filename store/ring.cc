@@ -279,7 +279,8 @@ void Ring::Remove() {
 }
 
 void Ring::LetGo() {
-  if (!path_.empty()) path_ = store::LetGo(&impl_->mapping);
+  // path_ stays: other threads may be reading it.
+  if (!path_.empty()) store::LetGo(&impl_->mapping);
 }
 
 }  // namespace reenact::store

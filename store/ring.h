@@ -166,7 +166,8 @@ class Ring {
   // Zeroes and unlinks the file and its spill files.
   void Remove();
   // The owner gives up a ring that still holds records: anyone may recover it from now on, though
-  // this process lives. Nobody may append any more.
+  // this process lives. The file gets another name, which FindFor gives. Nobody may append any
+  // more.
   void LetGo();
 
  private:

@@ -235,11 +235,13 @@ void LogWriter::GiveUpSegment() {
 void LogWriter::KeepHouse() {
   const int64_t now = MonotonicNowNs();
   if (now < next_house_keeping_ns_) return;
+  const bool first = next_house_keeping_ns_ == 0;
   next_house_keeping_ns_ = now + kHouseKeepingNs;
   SealOld();
   if (segment_ != nullptr) state_->wal_bytes = FileSize(segment_->path() + "-wal");
   const bool refused = state_->refusal.load() == DropReason::kDiskFull;
-  if (segment_ == nullptr && !refused && retry_delay_ns_ == 0) return;
+  // While nothing is written nothing grows.
+  if (segment_ == nullptr && !refused && !first && retry_delay_ns_ == 0) return;
   const store::RetentionResult result =
       store::EnforceRetention(state_->layout, state_->options.retention);
   // Closing has the last word: only the states in between are ours to change.
@@ -258,6 +260,7 @@ bool LogWriter::PastDeadline() const {
 
 bool LogWriter::DrainUntilDeadline() {
   drain_.DeclareLossesNow();
+  retry_at_ns_ = 0;  // A try at least, however long the pause would have been.
   for (;;) {
     const Step step = Guarded([&] { return DrainIfDue(); });
     if (step == Step::kIdle) return true;

@@ -114,6 +114,7 @@ void BatchBuilder::JoinEnd(uint64_t end_sequence, EndedCall ended, BatchItem* it
   if (finished.carried == nullptr) {
     if (segment_ == nullptr || !segment_->FindOpenCall(sequence, &finished.event)) {
       item->value = kUnpaired;
+      RemoveLater(ended.end.spilled);
       return;
     }
     finished.event.sequence = sequence;
@@ -159,6 +160,11 @@ void BatchBuilder::FetchSpilled(const SpilledBody& spilled, schema::Body* body) 
     body->cut = true;
     body->original_size = spilled.size;
   }
+  RemoveLater(spilled);
+}
+
+void BatchBuilder::RemoveLater(const SpilledBody& spilled) {
+  if (spilled.path.empty() || !ring_->IsSpill(spilled.path)) return;
   batch_.spills.push_back(spilled.path);
   batch_.spilled_bytes += spilled.size;
 }

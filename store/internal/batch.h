@@ -74,6 +74,7 @@ class BatchBuilder {
   void JoinEnd(uint64_t end_sequence, EndedCall ended, BatchItem* item);
   void Complete(uint64_t end_sequence, EndedCall ended, schema::Event* event);
   void FetchSpilled(const SpilledBody& spilled, schema::Body* body);
+  void RemoveLater(const SpilledBody& spilled);
   void FetchRequest(schema::Event* begin);
 
   const Ring* ring_;

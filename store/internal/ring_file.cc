@@ -246,13 +246,11 @@ std::vector<std::string> RingFilesFor(const std::string& store_path) {
   return paths;
 }
 
-std::string LetGo(RingMapping* mapping) {
-  if (!EndsWith(mapping->path, kLivingSuffix)) return mapping->path;
+void LetGo(RingMapping* mapping) {
   const std::string left = LeftName(mapping->path);
   if (rename(mapping->path.c_str(), left.c_str()) == 0) mapping->path = left;
   if (mapping->fd >= 0) close(mapping->fd);  // And with it the owner's lock.
   mapping->fd = -1;
-  return mapping->path;
 }
 
 void RemoveRingFile(const std::string& path) {

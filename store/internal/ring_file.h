@@ -43,8 +43,8 @@ void Unmap(RingMapping* mapping);
 // Files of this store, except the living ones of this very process.
 std::vector<std::string> RingFilesFor(const std::string& store_path);
 // Gives up a living ring that still holds records: from now on anyone may recover it, this process
-// too. Returns the new path.
-std::string LetGo(RingMapping* mapping);
+// too.
+void LetGo(RingMapping* mapping);
 // Removes the file and its spill files.
 void RemoveRingFile(const std::string& path);
 

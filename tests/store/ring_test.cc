@@ -291,8 +291,8 @@ TEST_F(RingTest, ALivingRingOfAnotherProcessIsRefused) {
 TEST_F(RingTest, GarbageIsNoRing) {
   auto ring = Make();
   ring->LetGo();
-  const std::string path = ring->path();
   ring.reset();
+  const std::string path = Ring::FindFor(Identity().store_path).at(0);
   std::string why;
   for (const size_t offset : {0u, 8u, 12u, 16u, 24u, 32u, 40u}) {
     std::string bytes = FileBytes(path);
@@ -310,8 +310,8 @@ TEST_F(RingTest, OverwrittenMemoryLosesItsChunkAndSaysSo) {
   auto ring = Make();
   for (int i = 0; i < 100; ++i) Append(ring.get(), std::string(2000, 'a'));
   ring->LetGo();
-  const std::string path = ring->path();
   ring.reset();
+  const std::string path = Ring::FindFor(Identity().store_path).at(0);
   std::string bytes = FileBytes(path);
   const size_t victim = bytes.find(std::string(2000, 'a')) - 24;
   for (size_t i = 8; i < 12; ++i) bytes[victim + i] = '\xff';  // The size of the first record.
