@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "store/internal/chain.h"
+#include "store/internal/incident_db.h"
 #include "store/internal/record_file.h"
 #include "store/internal/segment_check.h"
 #include "store/store_layout.h"
@@ -171,6 +172,37 @@ void Take(internal::SegmentCheck check, VerifyReport* report) {
   for (VerifyFinding& finding : check.findings) report->findings.push_back(std::move(finding));
 }
 
+// Marked runs, each a small file of its own inside incidents.db.
+void VerifyPromoted(const StoreLayout& layout, VerifyReport* report) {
+  static constexpr char kName[] = "incidents.db";
+  const auto incidents = internal::IncidentDb::OpenForReading(layout.incidents());
+  if (absl::IsNotFound(incidents.status())) return;
+  const auto parts = incidents.ok() ? (*incidents)->PromotedParts() : incidents.status();
+  if (!parts.ok()) {
+    report->findings.push_back({kName, "incidents", std::string(parts.status().message())});
+    return;
+  }
+  for (const auto& [run, part] : *parts) {
+    const std::string record = absl::StrCat("copy of run ", ToString(run));
+    const auto bytes = (*incidents)->PromotedRun(run);
+    if (!bytes.ok() || !bytes->has_value()) {
+      report->findings.push_back({kName, record, "cannot be read"});
+      continue;
+    }
+    const auto file = internal::RecordFile::OpenBytes(**bytes, kName);
+    if (!file.ok()) {
+      report->findings.push_back({kName, record, std::string(file.status().message())});
+      continue;
+    }
+    internal::SegmentCheck check = internal::CheckSegment(file->get());
+    report->records += check.rows;
+    report->bodies += check.bodies;
+    for (VerifyFinding& finding : check.findings)
+      report->findings.push_back(
+          {kName, absl::StrCat(record, ": ", finding.record), finding.problem});
+  }
+}
+
 VerifyReport VerifyFolder(const StoreLayout& layout,
                           const std::function<void(int64_t, int64_t)>& progress) {
   VerifyReport report;
@@ -194,6 +226,7 @@ VerifyReport VerifyFolder(const StoreLayout& layout,
     }
     if (progress) progress(++done, total);
   }
+  VerifyPromoted(layout, &report);
   return report;
 }
 

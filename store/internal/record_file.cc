@@ -46,6 +46,11 @@ absl::Status ForeignWal(const std::string& name, const std::string& evidence) {
                    name, " itself holds"));
 }
 
+// Whether the file lies where the recorder of a store makes it.
+bool IsInPlace(const SegmentInfo& info) {
+  return info.name == ToString(info.id) + ".db" && FileName(FolderOf(info.path)) == "segments";
+}
+
 // Whether the file without its WAL has a header of ours.
 bool ReadsWellAlone(const std::string& path) {
   sqlite::Connection connection;
@@ -103,8 +108,14 @@ absl::StatusOr<std::unique_ptr<RecordFile>> RecordFile::Open(const std::string& 
   file->info.path = path;
   file->info.name = FileName(path);
   if ((status.st_mode & 0222) == 0) {
-    if (absl::Status opened = file->OpenSealed(); !opened.ok()) return opened;
-    if (file->info.sealed) return file;
+    const absl::Status opened = file->OpenSealed();
+    const bool has_wal = SizeOf(path + "-wal") != 0;
+    if (opened.ok() && file->info.sealed) {
+      if (has_wal)
+        return ForeignWal(file->info.name, "the file is sealed, and sealed files have none");
+      return file;
+    }
+    if (!opened.ok() && !has_wal) return opened;
   }
   if (absl::Status opened = file->OpenUnsealed(); !opened.ok()) return opened;
   return file;
@@ -141,8 +152,8 @@ absl::Status RecordFile::Fail(Failure failure, std::string_view what) const {
   return ToStatus(failure, connection, info.name, what);
 }
 
+// What the file holds by itself: a sealed one has no WAL, and nobody writes it.
 absl::Status RecordFile::OpenSealed() {
-  if (SizeOf(info.path + "-wal") != 0) return ForeignWal(info.name, "the file is sealed");
   const Failure failure = connection.Open(info.path, sqlite::OpenMode::kImmutable);
   if (failure != Failure::kNone) return Fail(failure, "opening failed");
   return Begin();
@@ -157,7 +168,8 @@ absl::Status RecordFile::OpenUnsealed() {
   if (absl::IsDataLoss(begun) && SizeOf(info.path + "-wal") != 0 && ReadsWellAlone(info.path))
     return ForeignWal(info.name, std::string(begun.message()));
   if (!begun.ok()) return begun;
-  return info.owner_alive ? absl::OkStatus() : CheckWalIsOurs();
+  // Where its writer put it, its WAL is beside it. A copy elsewhere proves nothing by its owner.
+  return info.owner_alive && IsInPlace(info) ? absl::OkStatus() : CheckWalIsOurs();
 }
 
 absl::Status RecordFile::OpenCopy() {

@@ -1,8 +1,12 @@
 #include "store/store_reader.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <functional>
 
 #include "tests/store/recorded_store.h"
 
@@ -236,6 +240,150 @@ TEST(StoreReader, AForeignWalIsRefused) {
   const absl::Status refused = StoreReader::Open(writer->path()).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(refused.message().find("-wal does not belong"), absl::string_view::npos) << refused;
+}
+
+// Runs `body` in a child process that then dies without closing anything.
+void InDyingProcess(const std::function<void()>& body) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    body();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+void CopyOver(const std::string& from, const std::string& to) {
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+}
+
+TEST(StoreReader, AnUnsealedSegmentOfADeadProcessIsRead) {
+  RecordedStore store;
+  InDyingProcess([&] {
+    auto writer = store.NewSegment();
+    schema::RecordedRun recorded = SampleRun(1);
+    recorded.end.reset();
+    WriteRun(writer.get(), recorded);
+    writer.release();
+  });
+  auto loaded = OpenStore(store.path())->LoadRun(RunId(1), {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_FALSE(loaded->in_progress);
+  EXPECT_EQ(loaded->state, schema::EndState::kIncomplete);
+  EXPECT_EQ(loaded->events.size(), 3U);
+}
+
+// cases/reports.md 62
+TEST(StoreReader, AnOldFileBesideANewerWalIsRefused) {
+  RecordedStore store;
+  const std::string old_file = store.path() + "/old.db";
+  InDyingProcess([&] {
+    auto writer = store.NewSegment();
+    std::string noise(1 << 20, ' ');
+    uint32_t state = 1;
+    for (uint8_t number = 1; number <= 3; ++number) {
+      schema::RecordedRun recorded = SampleRun(number);
+      for (uint64_t turn = 0; turn < 6; ++turn) {
+        for (char& c : noise) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+        schema::Event event = ToolCallEvent(number * 1000U + turn * 2, "blob", "{}", noise);
+        event.run = RunId(number);
+        recorded.events.push_back(event);
+      }
+      WriteRun(writer.get(), recorded);
+      ASSERT_EQ(writer->CheckpointIfDue(), WriteCode::kOk);
+      if (number == 1) CopyOver(writer->path(), old_file);
+    }
+    writer.release();
+  });
+  const std::string path = store.layout().segments() + "/" + ListSegments(store.layout()).at(0);
+  EXPECT_EQ(OpenStore(path)->ListRuns({})->size(), 3U);
+  CopyOver(old_file, path);
+  const absl::Status refused = StoreReader::Open(path).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+  EXPECT_NE(refused.message().find("-wal does not belong"), absl::string_view::npos) << refused;
+}
+
+TEST(StoreReader, AReadOnlyFolderIsReadFromACopy) {
+  if (getuid() != 0) GTEST_SKIP() << "giving a folder to another user takes root";
+  RecordedStore store;
+  InDyingProcess([&] {
+    auto writer = store.NewSegment();
+    WriteRun(writer.get(), SampleRun(1));
+    writer.release();
+  });
+  const std::string segments = store.layout().segments();
+  unlink((segments + "/" + ListSegments(store.layout()).at(0) + "-shm").c_str());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(store.path()))
+    chmod(entry.path().c_str(), entry.is_directory() ? 0555 : 0444);
+  chmod(store.path().c_str(), 0555);
+  // Modes that forbid writing do not make a file sealed; its rows say that it is not.
+  InDyingProcess([&] {
+    ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
+    auto reader = OpenStore(store.path());
+    auto loaded = reader->LoadRun(RunId(1), {});
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->events.size(), 3U);
+    EXPECT_EQ(reader->ListRuns({})->size(), 1U);
+    EXPECT_TRUE(reader->problems().empty());
+  });
+  chmod(store.path().c_str(), 0755);
+  chmod(segments.c_str(), 0755);
+}
+
+struct FileState {
+  int64_t size = 0;
+  int64_t changed_ns = 0;
+  bool operator==(const FileState&) const = default;
+};
+
+// By name only: opening a file that this process writes would drop its locks.
+FileState StateOf(const std::string& path) {
+  struct stat status {};
+
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+// cases/reports.md 56
+TEST(StoreReader, NeverWritesOrCheckpointsASegment) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  WriteRun(writer.get(), SampleRun(1));
+  const FileState file = StateOf(writer->path());
+  const FileState wal = StateOf(writer->path() + "-wal");
+  EXPECT_GT(wal.size, 0);
+  for (int turn = 0; turn < 3; ++turn) {
+    auto reader = OpenStore(store.path());
+    EXPECT_EQ(reader->ListRuns({})->size(), 1U);
+    EXPECT_TRUE(reader->LoadRun(RunId(1), {}).ok());
+    EXPECT_TRUE(reader->Search("euros", 0).ok());
+  }
+  EXPECT_EQ(StateOf(writer->path()), file);
+  EXPECT_EQ(StateOf(writer->path() + "-wal"), wal);
+}
+
+// cases/reports.md 58
+TEST(StoreReader, AnOpenOneDoesNotMakeTheWalGrow) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  WriteRun(writer.get(), SampleRun(1));
+  auto reader = OpenStore(store.path());
+  EXPECT_EQ(reader->ListRuns({})->size(), 1U);
+  std::string noise(1 << 20, ' ');
+  uint32_t state = 1;
+  for (uint64_t turn = 0; turn < 24; ++turn) {
+    for (char& c : noise) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    schema::Event event = ToolCallEvent(200 + turn * 2, "blob", "{}", noise);
+    event.run = RunId(1);
+    ASSERT_EQ(writer->AddEvent(event), WriteCode::kOk);
+    ASSERT_EQ(writer->Commit(), WriteCode::kOk);
+    ASSERT_EQ(writer->CheckpointIfDue(), WriteCode::kOk);
+    EXPECT_TRUE(reader->LoadRun(RunId(1), {.bodies = false}).ok());
+    EXPECT_LT(StateOf(writer->path() + "-wal").size, int64_t{10} << 20);
+  }
+  EXPECT_GT(StateOf(writer->path()).size, int64_t{16} << 20);
 }
 
 TEST(StoreReader, WhatIsNoStoreIsNotFound) {

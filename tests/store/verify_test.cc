@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "store/bundle.h"
+#include "store/incidents.h"
 #include "store/retention.h"
 #include "tests/store/recorded_store.h"
 
@@ -172,6 +173,21 @@ TEST_F(StoreVerification, TruncatedForeignAndNewerFilesAreFindings) {
   ExpectFirst(Verify(store_.path()), "segment", "not one of Reenact");
   Tamper(paths_[0], "PRAGMA application_id=1919247726; PRAGMA user_version=9");
   ExpectFirst(Verify(store_.path()), "segment", "schema version 9");
+}
+
+TEST_F(StoreVerification, CopiesOfMarkedRunsAreVerifiedToo) {
+  auto incidents = Incidents::Open(store_.path());
+  ASSERT_TRUE(incidents.ok());
+  ASSERT_TRUE((*incidents)->OpenIncident({.run = RunId(1), .title = "wrong"}).ok());
+  ASSERT_TRUE((*incidents)->Sync().ok());
+  EXPECT_TRUE(Verify(store_.path()).findings.empty());
+  Tamper(
+      store_.layout().incidents(),
+      "UPDATE promoted SET bundle = CAST(replace(bundle, 'lookup_order', 'lookup_other') AS BLOB)");
+  const VerifyReport report = Verify(store_.path());
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].segment, "incidents.db");
+  EXPECT_NE(report.findings[0].record.find(ToString(RunId(1))), std::string::npos);
 }
 
 TEST(BundleVerification, ABundleIsVerifiedByItself) {
