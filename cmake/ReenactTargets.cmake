@@ -24,6 +24,8 @@ function(reenact_test)
   add_executable(${arg_NAME} ${arg_SRCS})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS} GTest::gtest_main $<BUILD_INTERFACE:reenact_flags>)
   target_compile_features(${arg_NAME} PRIVATE cxx_std_20)
+  # Only the code under test is worth optimising: this halves the time to build all tests.
+  target_compile_options(${arg_NAME} PRIVATE -O0)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
   # Unit and fault tests run a second time under the sanitizers: tools/check builds this list there.
