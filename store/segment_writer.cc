@@ -25,7 +25,8 @@ struct SegmentWriter::Impl {
               .deterministic = options.deterministic,
               .compression_level = options.compression_level}) {}
 
-  Failure Start();
+  WriteCode Start(std::string* why);
+  Failure WriteFirstRows();
   Failure SetOwner();
   // Before each change: the segment may be written, and a transaction is open.
   WriteCode Prepare();
@@ -40,6 +41,7 @@ struct SegmentWriter::Impl {
   WriteCode WriteLastRow();
   // Lets go of the statements, and of the file.
   WriteCode Close();
+  void CloseStatements();
   WriteCode FinishSeal(const std::string& manifest_path);
 
   bool InForkedChild() const { return fork_guard.InForkedChild(); }
@@ -75,25 +77,34 @@ SegmentWriter::~SegmentWriter() {
 WriteCode SegmentWriter::Open(const SegmentOptions& options, std::unique_ptr<SegmentWriter>* out,
                               std::string* why) {
   out->reset();
+  std::unique_ptr<SegmentWriter> writer;
+  WriteCode code = WriteCode::kUnavailable;
   try {
-    std::unique_ptr<SegmentWriter> writer(new SegmentWriter);
+    writer.reset(new SegmentWriter);
     writer->impl_ = std::make_unique<Impl>(options);
-    Impl& impl = *writer->impl_;
-    if (const WriteCode code = impl.file.Open(options, why); code != WriteCode::kOk) return code;
-    const Failure failure = impl.Start();
-    if (failure != Failure::kNone) {
-      *why = options.path + " cannot be written: " + impl.file.connection().message();
-      return ToWriteCode(failure);
-    }
-    *out = std::move(writer);
-    return WriteCode::kOk;
+    code = writer->impl_->Start(why);
   } catch (const std::bad_alloc&) {
     why->clear();  // No text: that would need memory.
-    return WriteCode::kUnavailable;
   }
+  if (code == WriteCode::kOk) {
+    *out = std::move(writer);
+  } else if (writer != nullptr && writer->impl_ != nullptr) {
+    writer->impl_->rows.Close();
+    writer->impl_->CloseStatements();
+    writer->impl_->file.RemoveIfMade();
+  }
+  return code;
 }
 
-Failure SegmentWriter::Impl::Start() {
+WriteCode SegmentWriter::Impl::Start(std::string* why) {
+  const WriteCode code = file.Open(options, why);
+  if (code != WriteCode::kOk) return code;
+  const Failure failure = WriteFirstRows();
+  if (failure != Failure::kNone) *why = "cannot be written: " + file.message();
+  return ToWriteCode(failure);
+}
+
+Failure SegmentWriter::Impl::WriteFirstRows() {
   sqlite::Connection& connection = file.connection();
   Failure failure = connection.Prepare("BEGIN IMMEDIATE", &begin_statement);
   if (failure == Failure::kNone) failure = connection.Prepare("COMMIT", &commit_statement);
@@ -304,10 +315,14 @@ WriteCode SegmentWriter::Impl::WriteLastRow() {
 WriteCode SegmentWriter::Impl::Close() {
   closed = true;
   rows.Close();
+  CloseStatements();
+  return Note(file.EndJournal());
+}
+
+void SegmentWriter::Impl::CloseStatements() {
   begin_statement = sqlite::Statement();
   commit_statement = sqlite::Statement();
   rollback_statement = sqlite::Statement();
-  return Note(file.EndJournal());
 }
 
 WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {

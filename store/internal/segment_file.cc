@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "store/internal/migration.h"
 #include "store/internal/posix_file.h"
 #include "store/store_layout.h"
@@ -24,9 +26,10 @@ constexpr int64_t kRetryFrames = (int64_t{1} << 20) / kPageBytes;
 constexpr int kSealTimeoutMs = 200;
 
 // SQLite would make the file readable by all.
-int MakeFile(const std::string& path) {
+int MakeFile(const std::string& path, bool* made) {
   FileDescriptor file;
   const int code = OpenFile(path, O_RDWR | O_CREAT | O_EXCL, 0600, &file);
+  *made = code == 0;
   return code != 0 ? code : SyncFolder(FolderOf(path));
 }
 
@@ -103,7 +106,7 @@ WriteCode SegmentFile::Open(const SegmentOptions& options, std::string* why) {
     return WriteCode::kRefused;
   }
   const bool create = options.open == SegmentOptions::Open::kCreate;
-  if (const int code = create ? MakeFile(path_) : CheckWritable(path_); code != 0) {
+  if (const int code = create ? MakeFile(path_, &made_) : CheckWritable(path_); code != 0) {
     *why = path_ + (create ? " cannot be made: " : " cannot be opened for writing: ") +
            DescribeErrno(code);
     return ErrnoToWriteCode(code);
@@ -135,6 +138,18 @@ WriteCode SegmentFile::Open(const SegmentOptions& options, std::string* why) {
   checkpoint_at_frames_ = kCheckpointFrames;
   if (wal_) sqlite3_wal_hook(connection_.handle(), &SegmentFile::OnWalCommit, this);
   return WriteCode::kOk;
+}
+
+void SegmentFile::RemoveIfMade() noexcept {
+  Close();
+  if (!made_) return;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    try {
+      ::unlink((path_ + suffix).c_str());
+    } catch (const std::bad_alloc&) {
+      // An empty file stays; whoever lists segments finds no run in it.
+    }
+  }
 }
 
 int SegmentFile::OnWalCommit(void* self, sqlite3*, const char*, int frames) {

@@ -20,11 +20,15 @@ class SegmentFile {
   // `*why` is one sentence that names the path, unless kOk.
   WriteCode Open(const SegmentOptions& options, std::string* why);
 
+  // After a failure on the way: removes the file if Open made it, so that nothing half made is
+  // found.
+  void RemoveIfMade() noexcept;
+
   // Copies the WAL into the file once it is 4 MB long. A reader that holds parts of it is waited
   // for by later calls, not by this one.
   sqlite::Failure CheckpointIfDue();
-  // Checkpoints, ends WAL mode and closes: all statements must be gone, and nothing can be written any
-  // more. kBusy: a reader is in the way; nothing is lost, try again later.
+  // Checkpoints, ends WAL mode and closes: all statements must be gone, and nothing can be written
+  // any more. kBusy: a reader is in the way; nothing is lost, try again later.
   sqlite::Failure EndJournal();
 
   // Syncs the closed file and makes it read-only. 0, or errno.
@@ -48,6 +52,7 @@ class SegmentFile {
   static int OnWalCommit(void* self, sqlite3* handle, const char* name, int frames);
 
   std::string path_;
+  bool made_ = false;
   bool wal_ = true;
   bool ended_ = false;
   std::string problem_;  // Of the connection that is closed.

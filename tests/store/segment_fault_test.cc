@@ -2,6 +2,8 @@
 // file stays whole, what was committed is in it, and nothing that is not there was called
 // committed.
 
+#include <unistd.h>
+
 #include <functional>
 #include <set>
 
@@ -100,7 +102,10 @@ void Recover(const std::string& path) {
 }
 
 void CheckOutcome(const std::string& path, const Outcome& outcome) {
-  if (!outcome.opened) return;
+  if (!outcome.opened) {
+    EXPECT_NE(::access(path.c_str(), F_OK), 0) << "a half made file was left";
+    return;
+  }
   if (!outcome.sealed) Recover(path);
   const StoredSegment stored = ReadSegment(path);
   ASSERT_EQ(stored.damage, "");
