@@ -39,17 +39,14 @@ bool IsUnsealed(const std::string& path) {
 }
 
 struct SegmentOwner {
-  std::optional<ProcessIdentity> process;  // Absent until the first row is written.
+  std::optional<ProcessIdentity> process;
   std::string ring;
 };
 
-// Nothing when the file cannot be read.
+// Nothing when the file cannot be read, is not ours, or has no owner yet.
 std::optional<SegmentOwner> ReadOwner(const std::string& path) {
   sqlite::Connection connection;
-  int32_t application_id = 0;
-  int32_t version = 0;
-  if (connection.Open(path, sqlite::OpenMode::kReadOnly) != sqlite::Failure::kNone ||
-      connection.ReadVersion(&application_id, &version) != sqlite::Failure::kNone) {
+  if (connection.Open(path, sqlite::OpenMode::kReadOnly) != sqlite::Failure::kNone) {
     return std::nullopt;
   }
   const auto meta = [&](const char* key) {
@@ -59,15 +56,31 @@ std::optional<SegmentOwner> ReadOwner(const std::string& path) {
     return connection.QueryText(sql.c_str(), &value) == sqlite::Failure::kNone ? value
                                                                                : std::string();
   };
-  SegmentOwner owner;
-  // A file that is not ours yet has no tables to ask.
-  if (application_id == kApplicationId) {
-    owner.process = DecodeOwner(meta(kMetaOwner));
-    owner.ring = meta(kMetaRing);
-  } else if (application_id != 0) {
-    return std::nullopt;
-  }
+  SegmentOwner owner{DecodeOwner(meta(kMetaOwner)), meta(kMetaRing)};
+  if (!owner.process) return std::nullopt;
   return owner;
+}
+
+// True only when the file was read, and a row was never written to it: a segment's first
+// transaction makes its tables, the second writes `meta`, and everything else comes later. What
+// cannot be read is not empty. Opened for writing, since a change of journal mode may have been cut
+// short; the caller holds the lock of the dead writer's ring.
+bool IsKnownToBeEmpty(const std::string& path) {
+  struct stat status {};
+
+  if (stat(path.c_str(), &status) != 0) return false;
+  if (status.st_size == 0 && !Exists(path + "-wal")) return true;
+  sqlite::Connection connection;
+  int64_t tables = -1;
+  int64_t rows = -1;
+  const auto count = [&](const char* sql, int64_t* value) {
+    return connection.QueryInteger(sql, value) == sqlite::Failure::kNone;
+  };
+  if (connection.Open(path, sqlite::OpenMode::kReadWrite) != sqlite::Failure::kNone ||
+      !count("SELECT COUNT(*) FROM sqlite_master", &tables)) {
+    return false;
+  }
+  return tables == 0 || (count("SELECT COUNT(*) FROM meta", &rows) && rows == 0);
 }
 
 // One sweep over unsealed segments at a time, over all processes.
@@ -103,12 +116,12 @@ class Recovery {
   // False: a problem was noted.
   bool EmptyInto(Ring* ring, Drain* drain, std::unique_ptr<SegmentWriter>* segment);
   std::unique_ptr<SegmentWriter> OpenSegmentOf(const Ring& ring);
-  std::unique_ptr<SegmentWriter> MakeSegment();
+  std::unique_ptr<SegmentWriter> MakeSegment(Ring* ring);
   WriteCode DeclareDamage(const Ring& ring, SegmentWriter* segment);
   bool SealNow(SegmentWriter* segment);
 
   void SweepSegments();
-  void RemoveHalfMade(const std::string& name);
+  void SettleOther(const std::string& name);
   bool IsAbandoned(const std::string& name);
   void SealAbandoned(const std::string& name);
 
@@ -139,7 +152,7 @@ void Recovery::RecoverRing(const std::string& path) {
   // A host that closed all its descriptors has lost the lock of its ring, and lives.
   if (!IsLeft(path) && IsAlive({identity.pid, identity.process_start, identity.boot_id})) return;
   if (!PrepareStore(layout_, &store_key_, &why)) return Problem(std::move(why));
-  RemoveHalfMade(identity.other_segment_name);
+  SettleOther(identity.other_segment_name);
   std::unique_ptr<SegmentWriter> segment = OpenSegmentOf(*ring);
   Drain drain(ring.get(), true);
   if (!EmptyInto(ring.get(), &drain, &segment)) return;
@@ -149,11 +162,21 @@ void Recovery::RecoverRing(const std::string& path) {
 }
 
 bool Recovery::EmptyInto(Ring* ring, Drain* drain, std::unique_ptr<SegmentWriter>* segment) {
+  bool fresh = false;
   while (drain->HasWork(segment->get(), true) || ring->damaged_chunks() > 0) {
-    if (*segment == nullptr) *segment = MakeSegment();
+    if (*segment == nullptr) {
+      *segment = MakeSegment(ring);
+      fresh = true;
+    }
     if (*segment == nullptr) return false;
     const DrainResult batch = drain->Batch(segment->get(), true);
     WriteCode code = batch.code;
+    if (code == WriteCode::kRefused && !fresh) {
+      // Its seal had begun when its process died. That is finished; the rest goes into a new one.
+      if (!SealNow(segment->get())) return false;
+      segment->reset();
+      continue;
+    }
     if (code == WriteCode::kOk && batch.records + batch.lost == 0) {
       code = DeclareDamage(*ring, segment->get());
       if (code == WriteCode::kOk) return true;
@@ -194,28 +217,30 @@ std::unique_ptr<SegmentWriter> Recovery::OpenSegmentOf(const Ring& ring) {
   return segment;
 }
 
-std::unique_ptr<SegmentWriter> Recovery::MakeSegment() {
+// Named in the ring, as its owner would: this recovery may be killed as well.
+std::unique_ptr<SegmentWriter> Recovery::MakeSegment(Ring* ring) {
   SegmentOptions options;
   options.segment_id = NewUlid();
   options.path = layout_.segment(options.segment_id);
   options.store_key = store_key_;
+  const std::string name = schema::ToString(options.segment_id) + ".db";
+  ring->AnnounceSegment(name);
   std::unique_ptr<SegmentWriter> segment;
   std::string why;
   if (SegmentWriter::Open(options, &segment, &why) != WriteCode::kOk) {
     unlink(options.path.c_str());  // Nothing was ever in it.
     Problem(std::move(why));
+    return nullptr;
   }
+  ring->SetSegmentName(name);
   return segment;
 }
 
 bool Recovery::SealNow(SegmentWriter* segment) {
   const auto open_calls = static_cast<int64_t>(segment->open_call_count());
-  WriteCode code = segment->CloseOpenCalls();
-  if (code == WriteCode::kOk) code = segment->Commit();
-  if (code == WriteCode::kOk) {
-    result_.incomplete_calls += open_calls;
-    code = segment->Seal(layout_.manifest());
-  }
+  // Closes the open calls first; goes on where a recovery was killed in mid-seal.
+  const WriteCode code = segment->Seal(layout_.manifest());
+  if (code == WriteCode::kOk) result_.incomplete_calls += open_calls;
   const std::string& path = segment->path();
   // A reader that is in the way keeps the seal for the next sweep, and nothing else.
   if (code == WriteCode::kOk || code == WriteCode::kUnavailable) {
@@ -236,13 +261,13 @@ void Recovery::SweepSegments() {
   }
 }
 
-// A process died between making this file and writing its first row.
-void Recovery::RemoveHalfMade(const std::string& name) {
+// The ring's second name: a segment that its process was making when it died, or the one before,
+// which it may have been sealing.
+void Recovery::SettleOther(const std::string& name) {
   const std::string path = layout_.segments() + "/" + name;
   if (name.empty() || name.find('/') != std::string::npos || !IsUnsealed(path)) return;
-  const std::optional<SegmentOwner> owner = ReadOwner(path);
-  if (!owner || owner->process) return;
-  for (const char* suffix : {"-wal", "-shm", ""}) unlink((path + suffix).c_str());
+  if (!IsKnownToBeEmpty(path)) return SealAbandoned(name);
+  for (const char* suffix : {"-journal", "-wal", "-shm", ""}) unlink((path + suffix).c_str());
 }
 
 bool Recovery::IsAbandoned(const std::string& name) {
@@ -250,7 +275,7 @@ bool Recovery::IsAbandoned(const std::string& name) {
   if (!IsUnsealed(path)) return false;
   const std::optional<SegmentOwner> owner = ReadOwner(path);
   // Without an owner it is being made by somebody.
-  if (!owner || !owner->process || IsAlive(*owner->process)) return false;
+  if (!owner || IsAlive(*owner->process)) return false;
   return owner->ring.empty() || (!Exists(owner->ring) && !Exists(LeftName(owner->ring)));
 }
 

@@ -54,7 +54,7 @@ uint64_t FileSize(const std::string& path) {
 
 // One that was made and could not be begun: a full disk must not fill up with names.
 void RemoveEmptySegment(const std::string& path) {
-  for (const char* suffix : {"-wal", "-shm", ""}) unlink((path + suffix).c_str());
+  for (const char* suffix : {"-journal", "-wal", "-shm", ""}) unlink((path + suffix).c_str());
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,6 +190,38 @@ TEST_F(RecoveryTest, RecordsOfALostSegmentAreNotLost) {
   uint64_t unpaired = 0;
   for (const schema::Gap& gap : loaded.gaps) unpaired += gap.reason == "unpaired" ? gap.count : 0;
   EXPECT_EQ(unpaired, 1u);
+}
+
+TEST_F(RecoveryTest, ASealThatWasCutShortIsFinishedAndItsRingEmptiedElsewhere) {
+  const Recording run(nullptr);
+  DieInTheMiddle(run);
+  InDyingProcess([&] {
+    SegmentOptions options;
+    options.path = layout_.segments() + "/" + ListSegments(layout_).at(0);
+    options.open = SegmentOptions::Open::kReopen;
+    options.store_key = key_;
+    std::unique_ptr<SegmentWriter> segment;
+    std::string why;
+    if (SegmentWriter::Open(options, &segment, &why) != WriteCode::kOk) _exit(1);
+    if (segment->Seal(layout_.manifest()) != WriteCode::kOk) _exit(1);
+    // The last step had not been taken yet.
+    if (chmod(options.path.c_str(), 0600) != 0) _exit(1);
+  });
+  const RecoveryResult result = RecoverStore(layout_.root);
+  EXPECT_EQ(result.problems, std::vector<std::string>());
+  EXPECT_EQ(result.rings, 1);
+  EXPECT_EQ(ListSegments(layout_).size(), 2u);
+  for (const std::string& name : ListSegments(layout_)) {
+    struct stat status {};
+
+    ASSERT_EQ(stat((layout_.segments() + "/" + name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0444u) << name;
+  }
+  uint64_t events = 0;
+  for (const schema::Event& event : Load(run.run()).events) {
+    events += event.end_state == schema::EndState::kComplete;
+  }
+  EXPECT_EQ(events, 3u) << "first; third and fourth, whose run was only in the sealed segment";
 }
 
 TEST_F(RecoveryTest, ASegmentWithoutARingIsSealed) {
