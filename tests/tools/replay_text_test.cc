@@ -49,7 +49,7 @@ replayer::RunnerResult Diverged() {
 // cases/replay.md 1: the number of outbound attempts is printed, zero too.
 TEST(ReplayText, SaysLevelServedAndNetwork) {
   const std::string text = RenderReplay(tests::WrongRefund(), Reproduced(), {});
-  EXPECT_NE(text.find("verdict    reproduced"), std::string::npos) << text;
+  EXPECT_NE(text.find("verdict     reproduced"), std::string::npos) << text;
   EXPECT_NE(text.find("R2, the same answers"), std::string::npos) << text;
   EXPECT_NE(text.find("4 of 4 calls, 2 of 2 readings"), std::string::npos) << text;
   EXPECT_NE(text.find("0 outbound attempts refused"), std::string::npos) << text;

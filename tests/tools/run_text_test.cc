@@ -30,7 +30,7 @@ std::string LineWith(const std::string& text, const std::string& part) {
 
 TEST(Timeline, SaysWhoAnsweredAndHow) {
   const std::string text = Render(tests::WrongRefund());
-  const std::string line = LineWith(text, "#5 ");
+  const std::string line = text.substr(text.find("\n   #5 "));
   // cases/reports.md 37 and replay.md 35: the asked name and the served one.
   EXPECT_TRUE(Has(line, "gpt-4o -> gpt-4o-2024-11-20")) << line;
   EXPECT_TRUE(Has(line, "fp_b")) << line;
@@ -60,7 +60,7 @@ TEST(Timeline, ServedModelThatWasNotNamedIsUnknown) {
   schema::RecordedRun run = tests::WrongRefund();
   run.events[3].response.bytes = "data: {\"choices\":[]}\n\ndata: [DONE]\n\n";
   run.events[3].exchange = {{.size = run.events[3].response.bytes.size()}};
-  EXPECT_TRUE(Has(LineWith(Render(run), "#3 "), "gpt-4o -> unknown"));
+  EXPECT_TRUE(Has(LineWith(Render(run), "   #3 "), "gpt-4o -> unknown"));
 }
 
 TEST(Concerns, PutWhatFailedFirst) {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tools/reenact/text_table.h"
+
 namespace reenact::tools {
 namespace {
 

@@ -80,7 +80,7 @@ int Export(const ExportOptions& options, const Context& context) {
   const absl::Status written =
       options.format == "jsonl" ? WriteFile(options.out, store::ToJsonl(*bundle), options.replace)
                                 : store::WriteBundle(*bundle, options.out, options.replace);
-  if (!written.ok()) return Fail(context, written);
+  if (!written.ok()) return Fail(context, OrReplace(written));
   if (context.json) {
     JsonWriter json = JsonWriter::Document("export");
     json.TextField("out", options.out);

@@ -42,7 +42,7 @@ int Add(const FixtureOptions& options, const Context& context) {
   fixture.name = options.name.empty() ? fixture.tape.run.entry : options.name;
   fixture.reviewed_wall_ns = store::WallNowNs();
   const absl::Status written = store::WriteBundle(ToBundle(fixture), options.file, options.replace);
-  if (!written.ok()) return Fail(context, written);
+  if (!written.ok()) return Fail(context, OrReplace(written));
   if (context.json) {
     JsonWriter json = JsonWriter::Document(context.verb);
     json.TextField("file", options.file);

@@ -9,6 +9,7 @@
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_json.h"
 #include "tools/reenact/run_text.h"
+#include "tools/reenact/text_table.h"
 #include "tools/reenact/time_text.h"
 #include "tools/reenact/verb.h"
 

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/reenact/suggestion.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {
@@ -63,13 +64,49 @@ std::string FullName(const CLI::App* verb) {
   return name;
 }
 
+std::vector<std::string> OptionNames(const CLI::App* verb) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> VerbNames(const CLI::App* parent) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : parent->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+// The first word that nothing took, and what may have been meant.
+std::string UnexpectedText(const CLI::App& app, const CLI::App* verb) {
+  const std::vector<std::string> rest = app.remaining(true);
+  const std::string word = rest.empty() ? "" : rest.front();
+  const std::vector<std::string> verbs = VerbNames(verb);
+  std::string text = "\"" + word + "\"";
+  std::string meant;
+  if (word.rfind('-', 0) == 0) {
+    text += " is no option of this verb";
+    meant = ClosestWord(word.substr(0, word.find('=')), OptionNames(verb));
+  } else if (!verbs.empty()) {
+    text += " is no verb";
+    meant = ClosestWord(word, verbs);
+  } else {
+    text += " is one word too many; quote words that belong together";
+  }
+  return meant.empty() ? text : text + "; did you mean " + meant + "?";
+}
+
 int RefuseUsage(const CLI::App& app, const CLI::ParseError& error, Context* context) {
   const CLI::App* verb = ChosenVerb(app);
   const std::string name = FullName(verb);
   const size_t space = name.find(' ');
   if (space != std::string::npos) context->verb = name.substr(space + 1);
-  return Refuse(*context,
-                std::string(error.what()) + "\n`" + name + " --help` shows what there is");
+  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string text = unexpected ? UnexpectedText(app, verb) : std::string(error.what());
+  return Refuse(*context, text + "\n`" + name + " --help` shows what there is");
 }
 
 void SplitCommand(int argc, char** argv, std::vector<std::string>* arguments, Context* context) {

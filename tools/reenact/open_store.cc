@@ -51,11 +51,9 @@ absl::StatusOr<std::unique_ptr<store::StoreReader>> OpenStore(const Context& con
   absl::StatusOr<StorePlace> place = FindStore(context);
   if (!place.ok()) return place.status();
   auto reader = store::StoreReader::Open(place->path);
-  if (!reader.ok()) {
-    return Annotated(reader.status(), absl::StrCat(" (the place comes from ", place->chosen_by,
-                                                   "; --store names another)"));
-  }
-  return reader;
+  if (reader.ok() || place->chosen_by == "--store") return reader;
+  return Annotated(reader.status(), absl::StrCat(" (the place comes from ", place->chosen_by,
+                                                 "; --store names another)"));
 }
 
 absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text) {

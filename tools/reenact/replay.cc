@@ -23,15 +23,15 @@ struct VerbOptions {
   ReplayFlags flags;
 };
 
-// Keeps one replay of each outcome as a run. What was not kept is forgotten, so that no report
-// names a run that is nowhere. `folder` empty: keeps none.
+// Keeps one replay of each outcome in which the run began, as a run. What was not kept is
+// forgotten, so that no report names a run that is nowhere. `folder` empty: keeps none.
 void KeepDerived(const std::string& folder, const Context& context,
                  std::vector<ReplayOutcome>* outcomes) {
   for (ReplayOutcome& outcome : *outcomes) {
     schema::RecordedRun& derived = outcome.first.report.derived;
     if (derived.run.id.IsZero()) continue;
     absl::Status kept = absl::NotFoundError("");
-    if (!folder.empty()) {
+    if (!folder.empty() && outcome.first.report.bound) {
       store::Bundle bundle;
       bundle.runs.push_back(derived);
       kept = store::ImportRuns(bundle, folder).status();

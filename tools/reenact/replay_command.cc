@@ -81,9 +81,9 @@ void AddReplayFlags(CLI::App* verb, ReplayFlags* flags) {
 absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags,
                                                         const Context& context) {
   if (context.command.empty()) {
-    return absl::InvalidArgumentError(
-        "which program should run? Name it as it runs in production, after --: "
-        "reenact replay RUN -- ./service --port 8080");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "which program should run? Name it as it runs in production, after --: reenact ",
+        context.verb, " ... -- ./service --port 8080"));
   }
   const bool bare_seconds = flags.timeout.find_first_not_of("0123456789.") == std::string::npos;
   absl::StatusOr<int64_t> timeout_ns =

@@ -77,7 +77,7 @@ void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& 
   json->TextField("run", schema::ToString(tape.run.id));
   json->TextField("verdict", VerdictText(result));
   json->TextField("inconclusive_because", InconclusiveReason(result));
-  json->TextField("level", replayer::ToString(report.level));
+  json->TextField("level", LevelText(report));
   json->TextsField("relaxed_by", report.relaxed_by);
   json->BoolField("bound", report.bound);
   json->BoolField("finished", report.finished);

@@ -10,6 +10,7 @@
 #include "tools/reenact/run_diff_text.h"
 #include "tools/reenact/run_text.h"
 #include "tools/reenact/run_view.h"
+#include "tools/reenact/text_table.h"
 #include "tools/reenact/time_text.h"
 
 namespace reenact::tools {
@@ -21,11 +22,12 @@ using replayer::FidelityLevel;
 using replayer::Verdict;
 
 std::string Line(std::string_view label, const std::string& value) {
-  return "  " + PadRight(label, 11) + value + "\n";
+  return "  " + PadRight(label, 12) + value + "\n";
 }
 
-std::string LevelMeaning(FidelityLevel level) {
-  switch (level) {
+std::string LevelMeaning(const replayer::ReplayReport& report) {
+  if (LevelText(report) == "none") return "nothing was served from the tape";
+  switch (report.level) {
     case FidelityLevel::kR0:
       return "recorded bytes were served";
     case FidelityLevel::kR1:
@@ -84,6 +86,7 @@ std::string DivergenceText(const RunView& tape, const Divergence& divergence, si
                     style(Ink::kRed, std::string(replayer::ToString(divergence.kind))) + "  " +
                     style(Ink::kBold, Printable(address));
   if (!divergence.key.empty()) out += "  key " + Printable(divergence.key);
+  out.erase(out.find_last_not_of(' ') + 1);
   out += "\n     " + Printable(divergence.message) + "\n";
   if (divergence.closest) {
     out += "     closest: " + EventName(tape, *divergence.closest) + "\n";
@@ -99,6 +102,11 @@ std::string DivergenceText(const RunView& tape, const Divergence& divergence, si
 std::string VerdictText(const replayer::RunnerResult& result) {
   if (result.verdict == Verdict::kReproduced && ComparedNothing(result)) return "inconclusive";
   return std::string(replayer::ToString(result.verdict));
+}
+
+std::string LevelText(const replayer::ReplayReport& report) {
+  const bool served = report.calls_served + report.readings_served > 0;
+  return served ? std::string(replayer::ToString(report.level)) : "none";
 }
 
 std::string InconclusiveReason(const replayer::RunnerResult& result) {
@@ -120,8 +128,7 @@ std::string RenderReplay(const schema::RecordedRun& tape, const replayer::Runner
   std::string out = style(Ink::kBold, "Replay of " + schema::ToString(tape.run.id)) + "  " +
                     Printable(tape.run.service + " " + tape.run.entry) + "\n";
   out += Line("verdict", style(ink, verdict) + (because.empty() ? "" : ": " + Printable(because)));
-  out += Line("level",
-              std::string(replayer::ToString(report.level)) + ", " + LevelMeaning(report.level));
+  out += Line("level", LevelText(report) + ", " + LevelMeaning(report));
   for (const std::string& reason : report.relaxed_by) out += Line("", "- " + Printable(reason));
   out += Line("served", ServedText(report));
   out += Line("network", NetworkText(result.network));
@@ -180,7 +187,7 @@ std::string RenderOutcomes(const std::vector<ReplayOutcome>& outcomes, const Sty
               report.divergences.front().name;
     }
     table.AddRow(
-        {std::to_string(outcome.count), verdict, std::string(replayer::ToString(report.level)),
+        {std::to_string(outcome.count), verdict, LevelText(report),
          std::to_string(outcome.first.network.refused), report.fingerprint.substr(0, 16), first},
         verdict == "reproduced" ? Ink::kGreen
         : verdict == "diverged" ? Ink::kRed

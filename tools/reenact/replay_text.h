@@ -30,6 +30,8 @@ std::string RenderOutcomes(const std::vector<ReplayOutcome>& outcomes, const Sty
 
 // "reproduced", "diverged", "inconclusive"; the last also where nothing was compared.
 std::string VerdictText(const replayer::RunnerResult& result);
+// "R2", or "none" where nothing was served from the tape.
+std::string LevelText(const replayer::ReplayReport& report);
 // Why a result is inconclusive; empty otherwise.
 std::string InconclusiveReason(const replayer::RunnerResult& result);
 

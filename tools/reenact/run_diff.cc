@@ -3,85 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "schema/request_key.h"
+#include "tools/reenact/event_alignment.h"
 #include "tools/reenact/run_text.h"
 
 namespace reenact::tools {
 namespace {
 
 using schema::Boundary;
-
-struct Pair {
-  const EventView* a = nullptr;
-  const EventView* b = nullptr;
-};
-
-using Address = std::tuple<std::string, Boundary, std::string>;
-
-Address AddressKey(const EventView& view) {
-  return {view.event->scope, view.event->boundary, view.event->name};
-}
-
-schema::RequestKey KeyOf(const EventView& view) {
-  if (!view.is_call()) return {};
-  return schema::KeyOf(view.event->boundary, view.event->provider, view.event->request.bytes);
-}
-
-// Pairs the events of one address: equal requests in order, then what is left in order.
-void PairAddress(const std::vector<const EventView*>& as, const std::vector<const EventView*>& bs,
-                 std::vector<Pair>* pairs) {
-  std::map<schema::RequestKey, std::vector<size_t>> free_by_key;
-  for (size_t i = bs.size(); i-- > 0;) free_by_key[KeyOf(*bs[i])].push_back(i);
-  std::vector<bool> taken(bs.size());
-  std::vector<const EventView*> left;
-  for (const EventView* a : as) {
-    std::vector<size_t>& free = free_by_key[KeyOf(*a)];
-    if (free.empty()) {
-      left.push_back(a);
-      continue;
-    }
-    taken[free.back()] = true;
-    pairs->push_back({a, bs[free.back()]});
-    free.pop_back();
-  }
-  size_t next_left = 0;
-  for (size_t i = 0; i < bs.size(); ++i) {
-    if (taken[i]) continue;
-    pairs->push_back({next_left < left.size() ? left[next_left++] : nullptr, bs[i]});
-  }
-  for (; next_left < left.size(); ++next_left) pairs->push_back({left[next_left], nullptr});
-}
-
-// In the order of A; what only B has follows what came before it in B.
-void SortPairs(std::vector<Pair>* pairs) {
-  std::map<int64_t, int64_t> a_of_b;
-  for (const Pair& pair : *pairs) {
-    if (pair.a != nullptr && pair.b != nullptr) a_of_b[pair.b->index] = pair.a->index;
-  }
-  const auto place = [&a_of_b](const Pair& pair) {
-    if (pair.a != nullptr) return std::make_tuple(pair.a->index, 0, int64_t{0});
-    int64_t before = -1;
-    for (auto it = a_of_b.begin(); it != a_of_b.end() && it->first < pair.b->index; ++it) {
-      before = std::max(before, it->second);
-    }
-    return std::make_tuple(before, 1, pair.b->index);
-  };
-  std::stable_sort(pairs->begin(), pairs->end(),
-                   [&place](const Pair& x, const Pair& y) { return place(x) < place(y); });
-}
-
-std::vector<Pair> AlignEvents(const RunView& a, const RunView& b) {
-  std::map<Address, std::pair<std::vector<const EventView*>, std::vector<const EventView*>>> groups;
-  for (const EventView& event : a.events) groups[AddressKey(event)].first.push_back(&event);
-  for (const EventView& event : b.events) groups[AddressKey(event)].second.push_back(&event);
-  std::vector<Pair> pairs;
-  for (const auto& [address, group] : groups) PairAddress(group.first, group.second, &pairs);
-  SortPairs(&pairs);
-  return pairs;
-}
 
 std::optional<double> MarginTo(const schema::TokenLogprob& token, const std::string& other) {
   for (const schema::TokenAlternative& alternative : token.top) {
@@ -103,7 +34,7 @@ std::string ToolCallsText(const schema::Choice& choice) {
 // Collects the differences of one pair.
 class PairDiffer {
  public:
-  PairDiffer(const Pair& pair, std::vector<RunDifference>* out) : pair_(pair), out_(out) {}
+  PairDiffer(const EventPair& pair, std::vector<RunDifference>* out) : pair_(pair), out_(out) {}
 
   void Compare() {
     if (pair_.a->is_model()) {
@@ -135,7 +66,7 @@ class PairDiffer {
   void CompareRequests() {
     const schema::Event& a = *pair_.a->event;
     const schema::Event& b = *pair_.b->event;
-    if (KeyOf(*pair_.a) == KeyOf(*pair_.b)) return;
+    if (RequestKeyOf(*pair_.a) == RequestKeyOf(*pair_.b)) return;
     Add(DifferenceKind::kRequest, "", "").paths =
         schema::DiffRequests(a.boundary, a.provider, a.request.bytes, b.request.bytes);
   }
@@ -212,7 +143,7 @@ class PairDiffer {
             " nats apart");
   }
 
-  Pair pair_;
+  EventPair pair_;
   std::vector<RunDifference>* out_;
 };
 
@@ -229,7 +160,7 @@ void DiffComponents(const RunView& a, const RunView& b, std::vector<RunDifferenc
     }
     RunDifference difference;
     difference.kind = DifferenceKind::kComponent;
-    difference.address = "component " + name.first + " " + name.second;
+    difference.address = name.first + " " + name.second;
     difference.a = x == nullptr ? "(not there)" : "version " + x->version;
     difference.b = y == nullptr ? "(not there)" : "version " + y->version;
     if (x != nullptr && y != nullptr && x->content.bytes != y->content.bytes) {
@@ -240,12 +171,11 @@ void DiffComponents(const RunView& a, const RunView& b, std::vector<RunDifferenc
   }
 }
 
-void DiffEdge(DifferenceKind kind, const std::string& address, const std::string& a,
-              const std::string& b, std::vector<RunDifference>* out) {
+void DiffEdge(DifferenceKind kind, const std::string& a, const std::string& b,
+              std::vector<RunDifference>* out) {
   if (a == b) return;
   RunDifference difference;
   difference.kind = kind;
-  difference.address = address;
   difference.a = a;
   difference.b = b;
   difference.paths = schema::DiffRequests(Boundary::kTool, "", a, b);
@@ -256,7 +186,7 @@ std::string OutputOf(const RunView& view) {
   return view.recorded->end ? view.recorded->end->output.bytes : "";
 }
 
-void DiffReading(const Pair& pair, RunDiff* diff) {
+void DiffReading(const EventPair& pair, RunDiff* diff) {
   RunDifference difference;
   difference.kind = DifferenceKind::kReading;
   difference.address = AddressOf(*pair.a->event);
@@ -267,7 +197,7 @@ void DiffReading(const Pair& pair, RunDiff* diff) {
   diff->readings.push_back(std::move(difference));
 }
 
-void DiffPair(const Pair& pair, RunDiff* diff) {
+void DiffPair(const EventPair& pair, RunDiff* diff) {
   if (pair.a == nullptr || pair.b == nullptr) {
     const EventView& only = pair.a != nullptr ? *pair.a : *pair.b;
     RunDifference difference;
@@ -322,10 +252,9 @@ RunDiff DiffRuns(const RunView& a, const RunView& b) {
   RunDiff diff;
   diff.nothing_to_compare = a.events.empty() && b.events.empty();
   DiffComponents(a, b, &diff.differences);
-  DiffEdge(DifferenceKind::kInput, "input", a.run().input.bytes, b.run().input.bytes,
-           &diff.differences);
-  for (const Pair& pair : AlignEvents(a, b)) DiffPair(pair, &diff);
-  DiffEdge(DifferenceKind::kOutput, "output", OutputOf(a), OutputOf(b), &diff.differences);
+  DiffEdge(DifferenceKind::kInput, a.run().input.bytes, b.run().input.bytes, &diff.differences);
+  for (const EventPair& pair : AlignEvents(a, b)) DiffPair(pair, &diff);
+  DiffEdge(DifferenceKind::kOutput, OutputOf(a), OutputOf(b), &diff.differences);
   return diff;
 }
 

@@ -43,7 +43,7 @@ struct TokenDifference {
 
 struct RunDifference {
   DifferenceKind kind = DifferenceKind::kRequest;
-  std::string address;             // "model chat", "component prompt_template refund".
+  std::string address;             // "model chat", "prompt_template refund"; empty: the run's own.
   std::optional<int64_t> event_a;  // Index in its run.
   std::optional<int64_t> event_b;
   std::string a;  // The values, where there are no paths.

@@ -65,7 +65,9 @@ std::string Where(const RunDifference& difference) {
 
 std::string DifferenceText(const RunDifference& difference, const Style& style) {
   std::string out = "  " + PadRight(ToString(difference.kind), 13) +
-                    style(Ink::kBold, Printable(difference.address)) + Where(difference) + "\n";
+                    style(Ink::kBold, Printable(difference.address)) + Where(difference);
+  out.erase(out.find_last_not_of(' ') + 1);
+  out += "\n";
   const bool component = difference.kind == DifferenceKind::kComponent;
   if (component || (difference.paths.empty() && !(difference.a.empty() && difference.b.empty()))) {
     if (difference.a.empty() && difference.kind == DifferenceKind::kLogprobs) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tools/reenact/run_text.h"
+#include "tools/reenact/text_table.h"
 #include "tools/reenact/time_text.h"
 
 namespace reenact::tools {
@@ -26,10 +27,14 @@ std::string Models(const store::RunSummary& run) {
   std::string out;
   for (const std::string& model : run.asked_models) out += (out.empty() ? "" : ", ") + model;
   std::string served;
-  for (const std::string& model : run.served_models) {
+  for (std::string model : run.served_models) {
     if (std::find(run.asked_models.begin(), run.asked_models.end(), model) !=
         run.asked_models.end())
       continue;
+    // "gpt-4o -> …-2024-11-20": what the alias came to is the part that tells.
+    if (run.asked_models.size() == 1 && model.rfind(run.asked_models[0] + "-", 0) == 0) {
+      model = "…" + model.substr(run.asked_models[0].size());
+    }
     served += (served.empty() ? "" : ", ") + model;
   }
   return served.empty() ? out : out + " -> " + served;

@@ -12,7 +12,9 @@ using schema::Boundary;
 using schema::EndState;
 
 constexpr size_t kValueWidth = 78;  // Of a value after its label in the header.
-constexpr size_t kBodyWidth = 44;   // Of arguments and results within an event's line.
+constexpr size_t kTimelineWidth = 112;
+constexpr size_t kDetailIndent = 31;  // Where details of an event begin, below its line.
+constexpr size_t kBodyWidth = 44;     // Of arguments and results within an event's line.
 
 std::string Line(std::string_view label, const std::string& value) {
   return "  " + PadRight(label, 11) + value + "\n";
@@ -97,11 +99,22 @@ std::string TokenText(const schema::Usage& usage) {
   return number(usage.prompt_tokens) + " in " + number(usage.completion_tokens) + " out";
 }
 
-std::string JoinFacts(const std::vector<std::string>& facts) {
+// Facts side by side from `column` on; those that do not fit go on below, `indent` columns in.
+std::string JoinFacts(const std::vector<std::string>& facts, size_t column, size_t indent) {
   std::string out;
+  size_t used = column;
   for (const std::string& fact : facts) {
     if (fact.empty()) continue;
-    if (!out.empty()) out += "  ";
+    const size_t width = VisibleWidth(fact);
+    if (out.empty()) {
+      used += width;
+    } else if (used + 2 + width <= kTimelineWidth) {
+      out += "  ";
+      used += 2 + width;
+    } else {
+      out += "\n" + std::string(indent, ' ');
+      used = indent + width;
+    }
     out += fact;
   }
   return out;
@@ -121,7 +134,7 @@ std::string EndText(const EventView& event, const Style& style) {
   return style(Ink::kRed, Shortened(schema::DescribeEnd(event.end_state, event.end_detail), 60));
 }
 
-std::string ModelFacts(const EventView& event, const Style& style) {
+std::vector<std::string> ModelFacts(const EventView& event, const Style& style) {
   const schema::ModelView& model = event.model;
   const int64_t attempts = schema::AttemptCount(event.event->exchange);
   std::vector<std::string> facts;
@@ -142,10 +155,10 @@ std::string ModelFacts(const EventView& event, const Style& style) {
   if (event.event->in_flight > 0) {
     facts.push_back(std::to_string(event.event->in_flight) + " others in flight");
   }
-  return JoinFacts(facts);
+  return facts;
 }
 
-std::string CallFacts(const EventView& event, const Style& style) {
+std::vector<std::string> CallFacts(const EventView& event, const Style& style) {
   const schema::Event& call = *event.event;
   std::vector<std::string> facts;
   facts.push_back(ShortenedBody(call.request.bytes, kBodyWidth) + " -> " +
@@ -153,7 +166,7 @@ std::string CallFacts(const EventView& event, const Style& style) {
   facts.push_back(EndText(event, style));
   facts.push_back(FormatDuration(call.elapsed_ns));
   if (call.attempt > 0) facts.push_back("retry " + std::to_string(call.attempt));
-  return JoinFacts(facts);
+  return facts;
 }
 
 std::string NearTieText(const schema::NearTie& tie) {
@@ -197,6 +210,19 @@ size_t DepthOf(const std::string& scope) {
   return 1 + static_cast<size_t>(std::count(scope.begin(), scope.end(), '/'));
 }
 
+std::string EventLine(const EventView& event, int64_t offset_ns, size_t depth, const Style& style) {
+  const schema::Event& call = *event.event;
+  std::string line = PadLeft("#" + std::to_string(event.index), 5) + " " +
+                     PadLeft(FormatOffset(offset_ns), 12) + "  ";
+  line.append(2 * depth, ' ');
+  line += PadRight(schema::ToString(call.boundary), 9) + " ";
+  line += style(Ink::kBold, PadRight(Shortened(call.name, 24), 14)) + "  ";
+  if (!event.is_call()) return line + ReadingText(call);
+  const std::vector<std::string> facts =
+      event.is_model() ? ModelFacts(event, style) : CallFacts(event, style);
+  return line + JoinFacts(facts, VisibleWidth(line), kDetailIndent + 2 * depth);
+}
+
 std::string TimelineText(const RunView& view, const Style& style) {
   std::string out = "\n" + style(Ink::kBold, "Timeline") + "\n";
   if (view.events.empty()) return out + "  nothing was recorded in this run\n";
@@ -210,21 +236,9 @@ std::string TimelineText(const RunView& view, const Style& style) {
              style(Ink::kDim, scope.empty() ? "(run)" : Shortened(scope, 60) + "/") + "\n";
     }
     const int64_t offset = Elapsed(view.run().started.monotonic_ns, call.started.monotonic_ns);
-    std::string line = PadLeft("#" + std::to_string(event.index), 5) + " " +
-                       PadLeft(FormatOffset(offset), 12) + "  ";
-    line.append(2 * depth, ' ');
-    line += PadRight(schema::ToString(call.boundary), 9) + " ";
-    line += style(Ink::kBold, PadRight(Shortened(call.name, 24), 14)) + "  ";
-    if (event.is_model()) {
-      line += ModelFacts(event, style);
-    } else if (event.is_call()) {
-      line += CallFacts(event, style);
-    } else {
-      line += ReadingText(call);
-    }
-    out += line + "\n";
+    out += EventLine(event, offset, depth, style) + "\n";
     for (const std::string& detail : Details(event, style)) {
-      out += std::string(31 + 2 * depth, ' ') + detail + "\n";
+      out += std::string(kDetailIndent + 2 * depth, ' ') + detail + "\n";
     }
   }
   return out;

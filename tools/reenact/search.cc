@@ -8,6 +8,7 @@
 
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_view.h"
+#include "tools/reenact/text_table.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 namespace reenact::tools {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
-constexpr size_t kMinimumColumnWidth = 4;
 
 struct CodePoint {
   uint32_t value = 0;
@@ -191,6 +189,18 @@ size_t DisplayWidth(std::string_view text) {
   return width;
 }
 
+size_t VisibleWidth(std::string_view styled) {
+  std::string text;
+  for (size_t at = 0; at < styled.size(); ++at) {
+    if (styled[at] == '\x1b') {
+      at = std::min(styled.find('m', at), styled.size());
+    } else {
+      text += styled[at];
+    }
+  }
+  return DisplayWidth(text);
+}
+
 std::string PadRight(std::string_view text, size_t width) {
   std::string out(text);
   const size_t used = DisplayWidth(text);
@@ -258,48 +268,6 @@ std::string Style::operator()(Ink ink, std::string_view text) const {
   out += 'm';
   out += text;
   return out + "\x1b[0m";
-}
-
-void Table::AddRow(std::vector<std::string> cells, Ink ink) {
-  cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = Printable(cell);
-  rows_.push_back({std::move(cells), ink});
-}
-
-std::string Table::Render(const Style& style) const {
-  std::vector<size_t> widths;
-  size_t total = columns_.empty() ? 0 : columns_.size() - 1;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    size_t width = DisplayWidth(columns_[i].title);
-    for (const Row& row : rows_) width = std::max(width, DisplayWidth(row.cells[i]));
-    widths.push_back(width);
-    total += width;
-  }
-  while (total > max_width_) {
-    std::optional<size_t> widest;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].shrinks || widths[i] <= kMinimumColumnWidth) continue;
-      if (!widest || widths[i] > widths[*widest]) widest = i;
-    }
-    if (!widest) break;
-    --widths[*widest];
-    --total;
-  }
-  auto render_row = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      const std::string cell = Shortened(cells[i], widths[i]);
-      if (i > 0) line += ' ';
-      line += columns_[i].right ? PadLeft(cell, widths[i]) : PadRight(cell, widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
-  };
-  std::vector<std::string> titles;
-  for (const Column& column : columns_) titles.push_back(column.title);
-  std::string out = style(Ink::kBold, render_row(titles)) + "\n";
-  for (const Row& row : rows_) out += style(row.ink, render_row(row.cells)) + "\n";
-  return out;
 }
 
 }  // namespace reenact::tools

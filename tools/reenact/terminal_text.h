@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace reenact::tools {
 
@@ -27,6 +26,8 @@ std::string ShortenedBody(std::string_view text, size_t max_width);
 bool IsValidUtf8(std::string_view text);
 // Terminal columns of printable UTF-8 text: 2 for wide characters, 0 for combining ones.
 size_t DisplayWidth(std::string_view text);
+// The same of text that a Style has coloured.
+size_t VisibleWidth(std::string_view styled);
 // Pads with spaces to `width` columns; longer text is left as it is.
 std::string PadRight(std::string_view text, size_t width);
 std::string PadLeft(std::string_view text, size_t width);
@@ -46,34 +47,6 @@ enum class Ink : uint8_t { kPlain, kBold, kDim, kRed, kYellow, kGreen };
 struct Style {
   bool color = false;
   std::string operator()(Ink ink, std::string_view text) const;
-};
-
-// A table whose columns share `max_width`: columns that may shrink give up width, the widest first,
-// and cells that no longer fit are shortened. Cells are made printable here.
-class Table {
- public:
-  struct Column {
-    std::string title;
-    bool right = false;    // Align right.
-    bool shrinks = false;  // May be shortened to fit.
-  };
-
-  Table(std::vector<Column> columns, size_t max_width)
-      : columns_(std::move(columns)), max_width_(max_width) {}
-
-  // As many cells as there are columns. `ink` colours the whole row.
-  void AddRow(std::vector<std::string> cells, Ink ink = Ink::kPlain);
-  std::string Render(const Style& style) const;
-
- private:
-  struct Row {
-    std::vector<std::string> cells;
-    Ink ink = Ink::kPlain;
-  };
-
-  std::vector<Column> columns_;
-  size_t max_width_ = 0;
-  std::vector<Row> rows_;
 };
 
 }  // namespace reenact::tools

@@ -95,6 +95,11 @@ int FailWith(const Context& context, const absl::Status& status, int exit_code) 
   return exit_code;
 }
 
+absl::Status OrReplace(absl::Status status) {
+  if (!absl::IsAlreadyExists(status)) return status;
+  return absl::AlreadyExistsError(std::string(status.message()) + "; --replace writes over it");
+}
+
 int Refuse(const Context& context, std::string_view message) {
   return Fail(context,
               absl::InvalidArgumentError(absl::string_view(message.data(), message.size())));

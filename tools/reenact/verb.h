@@ -66,6 +66,8 @@ void Note(const Context& context, std::string_view text);
 int Fail(const Context& context, const absl::Status& status);
 // The same with an exit code of the caller's choice.
 int FailWith(const Context& context, const absl::Status& status, int exit_code);
+// A file that is in the way may be replaced: says how. Other statuses stay as they are.
+absl::Status OrReplace(absl::Status status);
 // Fail with InvalidArgument: the caller of the command can mend it.
 int Refuse(const Context& context, std::string_view message);
 

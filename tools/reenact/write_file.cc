@@ -46,8 +46,7 @@ int WriteAll(int descriptor, const std::string& bytes) {
 
 absl::Status WriteFile(const std::string& path, const std::string& bytes, bool replace) {
   if (!replace && access(path.c_str(), F_OK) == 0) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(path, " is there already; --replace writes over it"));
+    return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
   }
   const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
   const int descriptor = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
