@@ -52,7 +52,7 @@ struct LogState {
   bool drained = false;   // And everything is in sealed segments.
   std::string last_error;
   store::RingCounters last_counters;  // Of the ring before it was removed.
-  bool ring_removed = false;  // Its counters were zeroed with it.
+  bool ring_removed = false;          // Its counters were zeroed with it.
 };
 
 }  // namespace reenact::recorder

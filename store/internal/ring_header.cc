@@ -57,12 +57,11 @@ size_t RingFileSize(size_t size, size_t policy_half) {
 }
 
 void WriteRingMagic(RingHeader* header) {
-  std::atomic_thread_fence(std::memory_order_release);
-  std::memcpy(header->magic, kRingMagic, sizeof kRingMagic);
+  header->magic.store(kRingMagic, std::memory_order_release);
 }
 
 bool RingHeaderFits(const RingHeader& header, size_t size) {
-  return std::memcmp(header.magic, kRingMagic, sizeof kRingMagic) == 0 &&
+  return header.magic.load(std::memory_order_acquire) == kRingMagic &&
          header.version == kRingVersion && header.file_size == size &&
          header.policy_offset < size && header.policy_half_size < size &&
          header.policy_offset + 2 * header.policy_half_size <= header.chunks_offset &&

@@ -16,7 +16,7 @@
 
 namespace reenact::store {
 
-inline constexpr char kRingMagic[8] = {'R', 'E', 'E', 'N', 'R', 'I', 'N', 'G'};
+inline constexpr uint64_t kRingMagic = 0x474e49524e454552;  // "REENRING", little-endian.
 inline constexpr uint32_t kRingVersion = 1;
 inline constexpr size_t kReasonSlots = 16;  // Room for reasons to come.
 static_assert(static_cast<size_t>(DropReason::kCount) <= kReasonSlots);
@@ -29,7 +29,7 @@ enum class ChunkState : uint32_t {
 };
 
 struct RingHeader {
-  char magic[8];
+  std::atomic<uint64_t> magic;  // Stored last: a file without it is no ring.
   uint32_t version;
   uint32_t chunk_count;
   uint64_t file_size;

@@ -463,7 +463,7 @@ TEST_F(RingTest, AThreadKilledInMidWriteLosesItsOwnRecordOnly) {
     Trap trap;
     for (const size_t size : {size_t{100}, size_t{20000}}) {
       // The second victim dies between the parts of its record.
-      std::thread([&] {
+      std::thread([&ring, &trap, size] {
         const std::string whole(size, 'v');
         const std::string_view pieces[] = {whole, trap.bytes()};
         DropReason reason;
