@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "store/internal/sqlite_mutex.h"
+
 namespace reenact::store::sqlite {
 namespace {
 
@@ -95,6 +97,7 @@ Connection::~Connection() {
 }
 
 Failure Connection::Open(const std::string& path, OpenMode mode) {
+  UseForkSafeSqliteMutexes();
   sqlite3_close_v2(std::exchange(handle_, nullptr));
   const std::string name = mode == OpenMode::kImmutable ? ImmutableUri(path) : path;
   const int code = sqlite3_open_v2(

@@ -1,4 +1,5 @@
 int leaked_name(void);
+
 int leaked_name(void) {
   return 1;
 }

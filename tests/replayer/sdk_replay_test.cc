@@ -242,7 +242,7 @@ TEST_F(SdkReplay, ConsumerThatStopsEarlierFails) {
   });
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_TRUE(replayer::Contains(failures[0], "not_read")) << failures[0];
-  EXPECT_TRUE(replayer::Contains(failures[0], "read 10 of the 26 bytes")) << failures[0];
+  EXPECT_TRUE(replayer::Contains(failures[0], "read 10 of the 27 bytes")) << failures[0];
 }
 
 TEST_F(SdkReplay, OverriddenToolReachesTheProgram) {

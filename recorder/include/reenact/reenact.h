@@ -22,9 +22,9 @@
  * One code path serves both modes:
  *
  *   switch (reenact_call_begin(scope, &info, &call)) {
- *     case REENACT_LIVE:     make the call; reenact_call_head/chunk(call, ...) as it arrives; break;
- *     case REENACT_ON_TAPE:  while (reenact_call_next(call, &item) == REENACT_OK) consume(item); break;
- *     case REENACT_DIVERGED: reenact_call_error(call, ...) says where and how; fail; break;
+ *     case REENACT_LIVE:     // make the call; reenact_call_head/chunk as it arrives
+ *     case REENACT_ON_TAPE:  // reenact_call_next(call, &item) until REENACT_END
+ *     case REENACT_DIVERGED: // fail; reenact_call_error(call, ...) says where and how
  *   }
  *   reenact_call_end(call, REENACT_END_COMPLETE, NULL);
  *
@@ -57,8 +57,8 @@ typedef int32_t reenact_code;
 #define REENACT_UNAVAILABLE 3      /* the store or the replayer cannot be reached */
 #define REENACT_DIVERGED_CODE 4    /* replay: not on the tape */
 #define REENACT_INTERNAL 5
-#define REENACT_END 6              /* reenact_call_next: no further item */
-#define REENACT_DEADLINE 7         /* reenact_flush, reenact_close: not all of it in time */
+#define REENACT_END 6      /* reenact_call_next: no further item */
+#define REENACT_DEADLINE 7 /* reenact_flush, reenact_close: not all of it in time */
 
 /* What reenact_call_begin answers. */
 typedef int32_t reenact_disposition;
@@ -115,14 +115,14 @@ typedef struct reenact_options {
   reenact_bytes service; /* "refund-agent" */
   reenact_bytes service_version;
   int32_t mode;
-  reenact_bytes replay_socket; /* empty: $REENACT_REPLAY_SOCKET */
-  uint64_t ring_bytes;         /* 0: 16 MiB */
-  uint64_t body_budget_bytes;  /* memory for bodies above 1 MiB, all together; 0: 96 MiB */
-  uint64_t body_limit_bytes;   /* longer bodies are cut and marked; 0: no limit but the budget */
-  uint64_t store_cap_bytes;    /* 0: 10 GiB */
-  uint64_t free_floor_bytes;   /* 0: 512 MiB or 5 %, whichever is more (at most 5 GiB) */
-  double run_sample_rate;      /* share of runs recorded, (0, 1]; 0: 1. Chosen by run id */
-  double logprob_rate;         /* share of model calls told to ask for logprobs, [0, 1] */
+  reenact_bytes replay_socket;  /* empty: $REENACT_REPLAY_SOCKET */
+  uint64_t ring_bytes;          /* 0: 16 MiB */
+  uint64_t body_budget_bytes;   /* memory for bodies above 1 MiB, all together; 0: 96 MiB */
+  uint64_t body_limit_bytes;    /* longer bodies are cut and marked; 0: no limit but the budget */
+  uint64_t store_cap_bytes;     /* 0: 10 GiB */
+  uint64_t free_floor_bytes;    /* 0: 512 MiB or 5 %, whichever is more (at most 5 GiB) */
+  double run_sample_rate;       /* share of runs recorded, (0, 1]; 0: 1. Chosen by run id */
+  double logprob_rate;          /* share of model calls told to ask for logprobs, [0, 1] */
   uint32_t disabled_boundaries; /* bit 1 << REENACT_TOOL: not recorded. On replay: DIVERGED */
   int32_t require_pinned;       /* non-zero: warn at each call of a floating model name */
   int32_t keep_secrets;         /* non-zero: redaction off, for tests of the host */
@@ -143,8 +143,8 @@ typedef struct reenact_component {
 
 typedef struct reenact_run_info {
   size_t struct_size;
-  reenact_bytes entry; /* what starts it again: "POST /refund" */
-  reenact_bytes input; /* what started it */
+  reenact_bytes entry;    /* what starts it again: "POST /refund" */
+  reenact_bytes input;    /* what started it */
   reenact_bytes trace_id; /* 32 hex digits, or a whole W3C traceparent */
   const reenact_component* components;
   size_t component_count;
@@ -154,11 +154,11 @@ typedef struct reenact_run_info {
 
 typedef struct reenact_call_info {
   size_t struct_size;
-  int32_t boundary; /* REENACT_MODEL, REENACT_TOOL, REENACT_RETRIEVAL */
-  reenact_bytes name;     /* "chat", "lookup_order", "kb" */
-  reenact_bytes provider; /* model calls: "openai" */
-  reenact_bytes endpoint; /* URL */
-  reenact_bytes request;  /* body, exactly as sent */
+  int32_t boundary;            /* REENACT_MODEL, REENACT_TOOL, REENACT_RETRIEVAL */
+  reenact_bytes name;          /* "chat", "lookup_order", "kb" */
+  reenact_bytes provider;      /* model calls: "openai" */
+  reenact_bytes endpoint;      /* URL */
+  reenact_bytes request;       /* body, exactly as sent */
   const reenact_pair* headers; /* request headers, in order */
   size_t header_count;
   uint32_t attempt; /* the host's own retry number of an equal request, from 0 */
@@ -166,7 +166,7 @@ typedef struct reenact_call_info {
 
 typedef struct reenact_call_meta {
   size_t struct_size;
-  reenact_bytes detail; /* of the end state: "overloaded_error", the text of an exception */
+  reenact_bytes detail;      /* of the end state: "overloaded_error", the text of an exception */
   const reenact_pair* facts; /* "cache" = "hit", ... */
   size_t fact_count;
 } reenact_call_meta;
@@ -176,6 +176,7 @@ typedef struct reenact_call_meta {
 #define REENACT_ITEM_BYTES 2       /* one read, exactly as it came */
 #define REENACT_ITEM_ATTEMPT_END 3 /* this attempt failed and was tried again */
 #define REENACT_ITEM_CALL_END 4    /* end_state and detail of the call; the last item */
+
 typedef struct reenact_item {
   size_t struct_size;
   int32_t kind;
@@ -248,7 +249,8 @@ REENACT_API reenact_code reenact_tag(reenact_scope* scope, reenact_bytes name, r
 REENACT_API reenact_code reenact_add_component(reenact_scope* scope,
                                                const reenact_component* component);
 /* A part of a run whose calls are addressed apart from its siblings': give concurrent work a scope
- * each, with a key that is the same on replay (a tool_call id, an index). '/' in keys is escaped. */
+ * each, with a key that is the same on replay (a tool_call id, an index). '/' in keys is escaped.
+ */
 REENACT_API reenact_code reenact_scope_begin(reenact_scope* parent, reenact_bytes key,
                                              reenact_scope** out);
 REENACT_API void reenact_scope_end(reenact_scope* scope);
