@@ -11,7 +11,7 @@
 
 #include "recorder/event_log.h"
 #include "schema/sha256.h"
-#include "store/ring_record.h"
+#include "store/ring/ring_record.h"
 
 namespace reenact::recorder {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "schema/redaction.h"
-#include "store/retention.h"
-#include "store/ring.h"
-#include "store/ring_record.h"
+#include "store/ring/ring.h"
+#include "store/ring/ring_record.h"
+#include "store/writer/retention.h"
 
 namespace reenact::recorder {
 

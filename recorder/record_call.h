@@ -12,7 +12,7 @@
 #include "recorder/handles.h"
 #include "recorder/run.h"
 #include "schema/record.h"
-#include "store/ring_record.h"
+#include "store/ring/ring_record.h"
 
 namespace reenact::recorder {
 

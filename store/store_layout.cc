@@ -15,7 +15,7 @@
 #include <charconv>
 
 #include "schema/sha256.h"
-#include "store/internal/posix_file.h"
+#include "store/format/posix_file.h"
 
 namespace reenact::store {
 namespace {

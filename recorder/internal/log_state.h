@@ -12,7 +12,7 @@
 #include <string>
 
 #include "recorder/event_log.h"
-#include "store/ring.h"
+#include "store/ring/ring.h"
 #include "store/store_layout.h"
 
 namespace reenact::recorder {

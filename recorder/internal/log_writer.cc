@@ -13,7 +13,7 @@
 #include <exception>
 #include <utility>
 
-#include "store/retention.h"
+#include "store/writer/retention.h"
 
 namespace reenact::recorder {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "recorder/internal/log_state.h"
-#include "store/drain.h"
-#include "store/segment_writer.h"
+#include "store/writer/drain.h"
+#include "store/writer/segment_writer.h"
 
 namespace reenact::recorder {
 

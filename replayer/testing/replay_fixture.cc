@@ -12,7 +12,7 @@
 
 #include "replayer/internal/message_text.h"
 #include "replayer/replay_server.h"
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 
 namespace reenact::testing {
 namespace {

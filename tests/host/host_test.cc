@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tests/support/temp_folder.h"
 
 extern char** environ;

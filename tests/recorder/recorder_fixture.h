@@ -12,7 +12,7 @@
 
 #include "reenact/reenact.h"
 #include "schema/record.h"
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::testing {

@@ -15,8 +15,8 @@
 #include "reenact/reenact.hpp"
 #include "replayer/replay_server.h"
 #include "replayer/testing/replay_fixture.h"
-#include "store/bundle.h"
-#include "store/store_reader.h"
+#include "store/reader/bundle.h"
+#include "store/reader/store_reader.h"
 #include "tests/replayer/tape_builder.h"
 
 namespace reenact {

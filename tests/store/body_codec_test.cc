@@ -1,4 +1,4 @@
-#include "store/body_codec.h"
+#include "store/format/body_codec.h"
 
 #include <map>
 #include <optional>

@@ -1,11 +1,11 @@
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {

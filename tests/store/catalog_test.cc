@@ -1,15 +1,15 @@
-#include "store/catalog.h"
+#include "store/reader/catalog.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "store/bundle.h"
-#include "store/incidents.h"
-#include "store/internal/utf8.h"
-#include "store/retention.h"
-#include "store/store_reader.h"
+#include "store/reader/bundle.h"
+#include "store/reader/incidents.h"
+#include "store/reader/internal/utf8.h"
+#include "store/reader/store_reader.h"
+#include "store/writer/retention.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {

@@ -1,4 +1,4 @@
-#include "store/drain.h"
+#include "store/writer/drain.h"
 
 #include <sys/stat.h>
 #include <zlib.h>
@@ -7,8 +7,8 @@
 
 #include "gtest/gtest.h"
 
-#include "store/internal/sqlite.h"
-#include "store/store_reader.h"
+#include "store/format/sqlite.h"
+#include "store/reader/store_reader.h"
 #include "tests/store/memory_folder.h"
 #include "tests/store/recording.h"
 

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "recorder/event_log.h"
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tests/store/memory_folder.h"
 #include "tests/store/recording.h"
 

@@ -1,10 +1,10 @@
-#include "store/incidents.h"
+#include "store/reader/incidents.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "store/retention.h"
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
+#include "store/writer/retention.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {

@@ -16,10 +16,10 @@
 #include "gtest/gtest.h"
 
 #include "recorder/event_log.h"
-#include "store/drain.h"
-#include "store/internal/sqlite.h"
-#include "store/store_reader.h"
-#include "store/verify.h"
+#include "store/format/sqlite.h"
+#include "store/reader/store_reader.h"
+#include "store/reader/verify.h"
+#include "store/writer/drain.h"
 #include "tests/store/memory_folder.h"
 #include "tests/store/recording.h"
 

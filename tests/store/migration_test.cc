@@ -1,8 +1,8 @@
-#include "store/internal/migration.h"
+#include "store/format/migration.h"
 
 #include "gtest/gtest.h"
 
-#include "store/tables.h"
+#include "store/format/tables.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::store {

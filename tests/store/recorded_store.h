@@ -14,8 +14,8 @@
 #include "gtest/gtest.h"
 
 #include "schema/record.h"
-#include "store/segment_writer.h"
 #include "store/store_layout.h"
+#include "store/writer/segment_writer.h"
 
 namespace reenact::store {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schema/record.h"
-#include "store/ring_record.h"
+#include "store/ring/ring_record.h"
 #include "store/store_layout.h"
 
 namespace reenact::store {

@@ -6,8 +6,8 @@
 
 #include "gtest/gtest.h"
 
-#include "store/drain.h"
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
+#include "store/writer/drain.h"
 #include "tests/store/memory_folder.h"
 #include "tests/store/recording.h"
 

@@ -1,4 +1,4 @@
-#include "store/retention.h"
+#include "store/writer/retention.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 
 #include "gtest/gtest.h"
 
-#include "store/internal/chain.h"
-#include "store/internal/file_system.h"
-#include "store/internal/posix_file.h"
-#include "store/internal/sqlite.h"
-#include "store/segment_writer.h"
-#include "store/tables.h"
+#include "store/format/chain.h"
+#include "store/format/file_system.h"
+#include "store/format/posix_file.h"
+#include "store/format/sqlite.h"
+#include "store/format/tables.h"
+#include "store/writer/segment_writer.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/segment_oracle.h"
 #include "tests/support/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "store/ring_record.h"
+#include "store/ring/ring_record.h"
 
 #include "gtest/gtest.h"
 

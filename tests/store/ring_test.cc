@@ -1,4 +1,4 @@
-#include "store/ring.h"
+#include "store/ring/ring.h"
 
 #include <signal.h>
 #include <sys/mman.h>

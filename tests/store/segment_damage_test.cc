@@ -7,9 +7,9 @@
 #include <random>
 #include <sstream>
 
-#include "store/bundle.h"
-#include "store/store_reader.h"
-#include "store/verify.h"
+#include "store/reader/bundle.h"
+#include "store/reader/store_reader.h"
+#include "store/reader/verify.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {

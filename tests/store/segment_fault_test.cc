@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-#include "store/segment_writer.h"
+#include "store/writer/segment_writer.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/segment_oracle.h"

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "schema/record.h"
-#include "store/segment_writer.h"
+#include "store/writer/segment_writer.h"
 
 namespace reenact::testing {
 

@@ -1,4 +1,4 @@
-#include "store/segment_writer.h"
+#include "store/writer/segment_writer.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,12 +10,12 @@
 
 #include "gtest/gtest.h"
 
-#include "store/body_codec.h"
-#include "store/internal/chain.h"
-#include "store/internal/posix_file.h"
-#include "store/internal/sqlite.h"
+#include "store/format/body_codec.h"
+#include "store/format/chain.h"
+#include "store/format/posix_file.h"
+#include "store/format/sqlite.h"
+#include "store/format/tables.h"
 #include "store/store_layout.h"
-#include "store/tables.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/segment_oracle.h"
 #include "tests/support/temp_folder.h"

@@ -11,8 +11,8 @@
 
 #include "gtest/gtest.h"
 
-#include "store/internal/file_system.h"
-#include "store/segment_writer.h"
+#include "store/format/file_system.h"
+#include "store/writer/segment_writer.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/temp_folder.h"
 

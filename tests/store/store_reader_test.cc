@@ -1,4 +1,4 @@
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

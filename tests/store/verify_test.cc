@@ -1,4 +1,4 @@
-#include "store/verify.h"
+#include "store/reader/verify.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "store/bundle.h"
-#include "store/incidents.h"
-#include "store/retention.h"
+#include "store/reader/bundle.h"
+#include "store/reader/incidents.h"
+#include "store/writer/retention.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {

@@ -10,11 +10,11 @@
 #include "gtest/gtest.h"
 
 #include "schema/varint.h"
-#include "store/body_codec.h"
-#include "store/internal/chain.h"
-#include "store/internal/pairs.h"
-#include "store/internal/sqlite.h"
-#include "store/tables.h"
+#include "store/format/body_codec.h"
+#include "store/format/chain.h"
+#include "store/format/pairs.h"
+#include "store/format/sqlite.h"
+#include "store/format/tables.h"
 
 namespace reenact::testing {
 namespace {

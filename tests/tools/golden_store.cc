@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 #include "tests/tools/sample_runs.h"
 
 namespace {

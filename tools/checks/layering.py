@@ -14,12 +14,15 @@ MAY_INCLUDE = {
     "replayer": {"schema", "store", "local_engine", "recorder"},
     "tools": {"schema", "store", "recorder", "replayer", "local_engine"},
 }
+# Rooms inside a module: each may include those before it. The private ones are seen by nobody else.
+ROOMS = {"store": ["format", "ring", "writer", "reader"]}
+PRIVATE_ROOMS = ("store/format/",)
 # The replayer sees the SDK only as a host does, and only where it plays one (the test fixture).
 REPLAYER_SEES_SDK = "replayer/testing/"
 # Third-party header -> path prefixes or suffixes that may include it; () is nowhere.
 ONLY_IN = {
     r"sqlite3\.h": ("store/", "tools/reenact/doctor"),
-    r"zstd\.h": ("store/body_codec.cc", "store/internal/inflate.cc"),
+    r"zstd\.h": ("store/format/body_codec.cc", "store/format/inflate.cc"),
     r"zlib\.h": ("store/",),
     r"curl/": ("replayer/", "recorder/include/reenact/reenact_curl.hpp", "tools/demo/"),
     r"seccomp\.h": ("replayer/",),
@@ -81,8 +84,13 @@ def judge(name, module, allowed, header, in_host):
             yield f"{module} may not include {target}"
         if module == "replayer" and target == "recorder" and not name.startswith(REPLAYER_SEES_SDK):
             yield "only replayer/testing/ may see the recorder"
-        if "/internal/" in header:
+        if "/internal/" in header or header.startswith(PRIVATE_ROOMS):
             yield f"{header} is private to {target}"
+    if target == module:
+        rooms = ROOMS.get(module, [])
+        ours, theirs = (path.split("/")[1] for path in (name, header))
+        if ours in rooms and theirs in rooms and rooms.index(theirs) > rooms.index(ours):
+            yield f"{module}/{ours} may not include {module}/{theirs}"
     if in_host and header.startswith(("absl/", "nlohmann/")):
         yield f"{header} may not enter a host's process"
     for pattern, places in ONLY_IN.items():
@@ -91,13 +99,15 @@ def judge(name, module, allowed, header, in_host):
 
 
 PLANTED = {
-    "schema/a.cc": '#include "store/ring.h"\n',
+    "schema/a.cc": '#include "store/ring/ring.h"\n',
     "store/b.cc": '#include <curl/curl.h>\n',
     "recorder/c.cc": '#include "recorder/c.h"\n',
     "recorder/c.h": '#include "absl/status/status.h"\n',
     "recorder/CMakeLists.txt": "reenact_library(NAME recorder_core SRCS\n  c.cc\n  DEPS x)\n",
     "replayer/d.cc": '#include "recorder/recorder.h"\n',
-    "tools/e.cc": '#include "store/internal/sqlite.h"\n',
+    "tools/e.cc": '#include "store/reader/internal/utf8.h"\n',
+    "tools/f.cc": '#include "store/format/sqlite.h"\n',
+    "store/ring/g.cc": '#include "store/writer/drain.h"\n',
 }
 
 

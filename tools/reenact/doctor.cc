@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "store/drain.h"
+#include "store/writer/drain.h"
 #include "tools/reenact/doctor_checks.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/verb.h"

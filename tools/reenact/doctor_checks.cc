@@ -12,9 +12,9 @@
 #include <memory>
 #include <system_error>
 
-#include "store/retention.h"
-#include "store/ring.h"
+#include "store/ring/ring.h"
 #include "store/store_layout.h"
+#include "store/writer/retention.h"
 #include "tools/reenact/terminal_text.h"
 
 namespace reenact::tools {

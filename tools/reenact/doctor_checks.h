@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tools/reenact/open_store.h"
 
 namespace reenact::tools {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "store/bundle.h"
-#include "store/incidents.h"
+#include "store/reader/bundle.h"
+#include "store/reader/incidents.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/verb.h"
 #include "tools/reenact/write_file.h"

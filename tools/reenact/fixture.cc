@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 #include "store/store_layout.h"
 #include "tools/reenact/fixture_bundle.h"
 #include "tools/reenact/open_store.h"

@@ -19,7 +19,7 @@
 
 #include "replayer/replay_runner.h"
 #include "schema/record.h"
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 
 namespace reenact::tools {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/verb.h"
 #include "tools/reenact/write_file.h"

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "store/incidents.h"
+#include "store/reader/incidents.h"
 #include "store/store_layout.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_json.h"

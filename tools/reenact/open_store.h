@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "schema/record.h"
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "store/bundle.h"
+#include "store/reader/bundle.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
 #include "tools/reenact/replay_command.h"

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tools/reenact/json_output.h"
 #include "tools/reenact/run_view.h"
 

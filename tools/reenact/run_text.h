@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/store_reader.h"
+#include "store/reader/store_reader.h"
 #include "tools/reenact/run_view.h"
 #include "tools/reenact/terminal_text.h"
 

@@ -1,4 +1,4 @@
-#include "store/verify.h"
+#include "store/reader/verify.h"
 
 #include <memory>
 #include <string>

@@ -1,0 +1,99 @@
+#include "store/reader/internal/segment_set.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+#include "store/reader/internal/record_file.h"
+#include "store/writer/drain.h"
+
+namespace reenact::store::internal {
+namespace {
+
+// Each open segment may keep 32 MiB of decoded bodies.
+constexpr size_t kMaxOpenSegments = 4;
+
+absl::Status CannotRead(const std::string& path) {
+  const std::string text = absl::StrCat(path, ": ", strerror(errno));
+  return errno == EACCES || errno == EPERM ? absl::PermissionDeniedError(text)
+                                           : absl::NotFoundError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& path) {
+  struct stat status {};
+
+  if (stat(path.c_str(), &status) != 0) return CannotRead(path);
+  auto set = std::make_unique<SegmentSet>();
+  if (!S_ISDIR(status.st_mode)) {
+    set->file_path_ = path;
+    auto reader = SegmentReader::Open(path);
+    if (!reader.ok()) return reader.status();
+    if ((*reader)->info().sealed) set->sealed_.push_front(*std::move(reader));
+    return set;
+  }
+  set->is_folder_ = true;
+  set->layout_.root = path;
+  const std::string segments = set->layout_.segments();
+  if (access(segments.c_str(), R_OK | X_OK) != 0) {
+    if (errno != ENOENT) return CannotRead(segments);
+    if (access(set->layout_.incidents().c_str(), R_OK) != 0)
+      return absl::NotFoundError(absl::StrCat(path, " is no store: it has no segments folder"));
+  }
+  // What a dead process acknowledged and did not get to the disk is part of the record: it is
+  // brought home first, where we may.
+  if (access(path.c_str(), W_OK) == 0 && access(segments.c_str(), W_OK) == 0) {
+    for (std::string& problem : RecoverStore(path).problems) set->AddProblem(std::move(problem));
+  }
+  return set;
+}
+
+std::string SegmentSet::PathOf(const std::string& name) const {
+  return is_folder_ ? absl::StrCat(layout_.segments(), "/", name) : file_path_;
+}
+
+std::vector<std::string> SegmentSet::Names() const {
+  if (is_folder_) return ListSegments(layout_);
+  return {FileName(file_path_)};
+}
+
+absl::Status SegmentSet::Visit(const std::string& name,
+                               const std::function<absl::Status(SegmentReader&)>& visit) {
+  const auto found = std::find_if(sealed_.begin(), sealed_.end(),
+                                  [&](const auto& reader) { return reader->info().name == name; });
+  if (found != sealed_.end()) {
+    sealed_.splice(sealed_.begin(), sealed_, found);
+    return visit(*sealed_.front());
+  }
+  auto reader = SegmentReader::Open(PathOf(name));
+  if (!reader.ok()) {
+    if (!absl::IsNotFound(reader.status())) AddProblem(std::string(reader.status().message()));
+    return absl::OkStatus();
+  }
+  SegmentReader& opened = **reader;
+  if (opened.info().sealed) {
+    sealed_.push_front(*std::move(reader));
+    if (sealed_.size() > kMaxOpenSegments) sealed_.pop_back();
+  }
+  return visit(opened);
+}
+
+absl::Status SegmentSet::VisitAll(const std::function<absl::Status(SegmentReader&)>& visit) {
+  for (const std::string& name : Names()) {
+    if (absl::Status visited = Visit(name, visit); !visited.ok()) return visited;
+  }
+  return absl::OkStatus();
+}
+
+void SegmentSet::AddProblem(std::string sentence) {
+  if (std::find(problems_.begin(), problems_.end(), sentence) == problems_.end())
+    problems_.push_back(std::move(sentence));
+}
+
+}  // namespace reenact::store::internal

@@ -1,0 +1,57 @@
+// All the files that a reader looks into: the segments of a store folder as they are now, or one
+// file. Sealed ones stay open; an unsealed one is opened for a visit and closed after it, since its
+// writer waits for readers when it seals. What cannot be opened is noted, and hides nothing else.
+
+#ifndef REENACT_STORE_READER_INTERNAL_SEGMENT_SET_H_
+#define REENACT_STORE_READER_INTERNAL_SEGMENT_SET_H_
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "store/reader/segment_reader.h"
+#include "store/store_layout.h"
+
+namespace reenact::store::internal {
+
+class SegmentSet {
+ public:
+  // Errors: as StoreReader::Open.
+  static absl::StatusOr<std::unique_ptr<SegmentSet>> Open(const std::string& path);
+
+  bool is_folder() const { return is_folder_; }
+
+  const StoreLayout& layout() const { return layout_; }
+
+  // File names, oldest first, as they are now.
+  std::vector<std::string> Names() const;
+
+  // Visits one file, or each, oldest first; the visitor's first failure ends it. A file that cannot
+  // be opened is a problem, not a failure; one that is gone or still empty is neither.
+  absl::Status Visit(const std::string& name,
+                     const std::function<absl::Status(SegmentReader&)>& visit);
+  absl::Status VisitAll(const std::function<absl::Status(SegmentReader&)>& visit);
+
+  // Each sentence once.
+  void AddProblem(std::string sentence);
+
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::string PathOf(const std::string& name) const;
+
+  bool is_folder_ = false;
+  StoreLayout layout_;                                // Folders.
+  std::string file_path_;                             // Else.
+  std::list<std::unique_ptr<SegmentReader>> sealed_;  // The last used first.
+  std::vector<std::string> problems_;
+};
+
+}  // namespace reenact::store::internal
+
+#endif  // REENACT_STORE_READER_INTERNAL_SEGMENT_SET_H_

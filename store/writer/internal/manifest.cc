@@ -1,0 +1,111 @@
+#include "store/writer/internal/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/format/posix_file.h"
+#include "store/store_layout.h"
+
+namespace reenact::store {
+namespace {
+
+constexpr size_t kMaxManifestBytes = size_t{256} << 20;
+
+// Opened, locked, and read to its end.
+struct OpenManifest {
+  FileDescriptor file;
+  std::string text;  // Whole lines only.
+};
+
+int LockFile(int fd) {
+  while (::flock(fd, LOCK_EX) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int ReadAll(int fd, std::string* text) {
+  struct stat status {};
+
+  if (::fstat(fd, &status) != 0) return errno;
+  if (static_cast<size_t>(status.st_size) > kMaxManifestBytes) return EFBIG;
+  text->resize(static_cast<size_t>(status.st_size));
+  size_t done = 0;
+  while (done < text->size()) {
+    const ssize_t got =
+        ::pread(fd, text->data() + done, text->size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  text->resize(done);
+  return 0;
+}
+
+int Open(const std::string& path, OpenManifest* manifest) {
+  int code = OpenFile(path, O_RDWR | O_CREAT | O_APPEND, 0600, &manifest->file);
+  if (code == 0) code = LockFile(manifest->file.get());
+  if (code == 0) code = ReadAll(manifest->file.get(), &manifest->text);
+  if (code != 0) return code;
+  // A line without its end is one whose writer died: it never counted.
+  const size_t end = manifest->text.rfind('\n');
+  const size_t whole = end == std::string::npos ? 0 : end + 1;
+  if (whole != manifest->text.size()) {
+    if (::ftruncate(manifest->file.get(), static_cast<off_t>(whole)) != 0) return errno;
+    manifest->text.resize(whole);
+  }
+  return 0;
+}
+
+// The mac of the last line; empty when there is none.
+std::string LastMac(const std::string& text, std::string_view store_key) {
+  if (text.empty()) return "";
+  const size_t start = text.rfind('\n', text.size() - 2);
+  const size_t begin = start == std::string::npos ? 0 : start + 1;
+  std::string unsigned_line;
+  std::string mac;
+  CheckManifestLine({text.data() + begin, text.size() - begin - 1}, store_key, &unsigned_line,
+                    &mac);
+  return mac;
+}
+
+int Append(const OpenManifest& manifest, std::string_view store_key, const std::string& fields) {
+  const std::string unsigned_line =
+      "{" + fields + ",\"previous\":\"" + LastMac(manifest.text, store_key) + "\"}";
+  const std::string line = SignManifestLine(unsigned_line, store_key) + "\n";
+  const int fd = manifest.file.get();
+  int code = WriteAll(fd, line);
+  if (code == 0) return SyncFile(fd);
+  // Half a line must not stand in the way of the next.
+  (void)!::ftruncate(fd, static_cast<off_t>(manifest.text.size()));
+  return code;
+}
+
+}  // namespace
+
+int AppendSealedLine(const std::string& manifest_path, std::string_view store_key,
+                     const std::string& segment_name, const ChainState& chain) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  const std::string fields = "\"segment\":\"" + segment_name + "\",\"head\":\"" +
+                             schema::ToHex(chain.head) +
+                             "\",\"rows\":" + std::to_string(chain.rows);
+  // Sealing may be repeated after a crash between this line and the end of it.
+  if (manifest.text.find("{" + fields + ",") != std::string::npos) return 0;
+  return Append(manifest, store_key, fields);
+}
+
+int AppendTombstone(const std::string& manifest_path, std::string_view store_key,
+                    const std::string& segment_name, std::string_view reason) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  return Append(manifest, store_key,
+                "\"pruned\":\"" + segment_name + "\",\"reason\":\"" + std::string(reason) +
+                    "\",\"at_wall_ns\":" + std::to_string(WallNowNs()));
+}
+
+}  // namespace reenact::store
