@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "store/segment_writer.h"
 #include "store/store_layout.h"
+#include "store/writer/segment_writer.h"
 
 namespace {
 
