@@ -3,6 +3,7 @@
 #ifndef REENACT_SCHEMA_MODEL_NAME_H_
 #define REENACT_SCHEMA_MODEL_NAME_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "gtest/gtest.h"
 

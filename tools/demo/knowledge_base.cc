@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <random>

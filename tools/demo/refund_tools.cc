@@ -1,7 +1,9 @@
 #include "refund_tools.h"
 
 #include <array>
+#include <cstdint>
 #include <fstream>
+#include <mutex>
 
 #include <nlohmann/json.hpp>
 

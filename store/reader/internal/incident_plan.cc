@@ -1,6 +1,7 @@
 #include "store/reader/internal/incident_plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "store/store_layout.h"
 
