@@ -1,0 +1,52 @@
+#include "local_engine/weights/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace reenact::local_engine {
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::~MappedFile() {
+  munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return absl::ErrnoToStatus(errno, path);
+
+  struct stat about {};
+
+  if (fstat(descriptor, &about) != 0) {
+    const int error = errno;
+    close(descriptor);
+    return absl::ErrnoToStatus(error, path);
+  }
+  if (!S_ISREG(about.st_mode) || about.st_size == 0) {
+    close(descriptor);
+    return absl::InvalidArgumentError(
+        path + (S_ISREG(about.st_mode) ? ": is empty" : ": is no regular file"));
+  }
+  const auto size_bytes = static_cast<size_t>(about.st_size);
+  void* data = mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int error = errno;
+  close(descriptor);
+  if (data == MAP_FAILED) return absl::ErrnoToStatus(error, path);
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, {static_cast<const std::byte*>(data), size_bytes}));
+}
+
+}  // namespace reenact::local_engine

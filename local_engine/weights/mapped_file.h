@@ -1,0 +1,40 @@
+// A file's bytes, mapped read-only.
+
+#ifndef REENACT_LOCAL_ENGINE_WEIGHTS_MAPPED_FILE_H_
+#define REENACT_LOCAL_ENGINE_WEIGHTS_MAPPED_FILE_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace reenact::local_engine {
+
+// Movable through its pointer only. The file must not shrink while it is mapped: the kernel answers
+// a read beyond its end with SIGBUS. Any thread may read.
+class MappedFile {
+ public:
+  // NotFound, PermissionDenied... as the system says, naming the path; InvalidArgument for what is
+  // no regular file or is empty.
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  const std::string& path() const { return path_; }
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  MappedFile(std::string path, std::span<const std::byte> bytes);
+
+  std::string path_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace reenact::local_engine
+
+#endif  // REENACT_LOCAL_ENGINE_WEIGHTS_MAPPED_FILE_H_
