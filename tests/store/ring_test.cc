@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -63,6 +64,22 @@ class RingTest : public testing::Test {
 
   MemoryFolder folder_;
 };
+
+long PageFaultsOfThisThread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
+TEST_F(RingTest, FillingItForTheFirstTimeFaultsInNoPage) {
+  auto ring = Make(4 << 20);
+  const std::string payload(1000, 'x');
+  ASSERT_NE(Append(ring.get(), payload), 0u);
+  const long before = PageFaultsOfThisThread();
+  while (Append(ring.get(), payload) != 0) {
+  }
+  EXPECT_LT(PageFaultsOfThisThread() - before, 16) << "of " << (4 << 20) / 4096 << " pages";
+}
 
 TEST_F(RingTest, RecordsComeOutAsTheyWentIn) {
   auto ring = Make();
