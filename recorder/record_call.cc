@@ -27,6 +27,17 @@ size_t FirstSlot() noexcept {
 
 constexpr size_t kSlotsTried = 8;
 
+// Asks for the host's bytes, which may have to come from memory, while there is other work to do.
+// What lies further on the processor fetches by itself as it copies.
+void Prefetch(std::string_view bytes) noexcept {
+  constexpr size_t kLine = 64;
+  constexpr size_t kAhead = 1024;
+  const size_t size = bytes.size() < kAhead ? bytes.size() : kAhead;
+  for (size_t offset = 0; offset < size; offset += kLine) {
+    __builtin_prefetch(bytes.data() + offset);
+  }
+}
+
 void AppendAllowed(const reenact_pair* headers, size_t count, schema::Headers* out) {
   for (size_t i = 0; i < count; ++i) {
     const std::string_view name = View(headers[i].name);
@@ -50,6 +61,7 @@ reenact_disposition RecordedScope::BeginCall(const reenact_call_info& info,
   *out = nullptr;
   Recorder* const recorder = run_->recorder();
   if (!recorder->Records(info.boundary)) return REENACT_LIVE;
+  Prefetch(View(info.request));
   ProcessPart* const part = recorder->part();
   if (!run_->Ready(part)) return REENACT_LIVE;
   RecordedCall* const call = RecordedCall::Take();
@@ -108,32 +120,30 @@ void RecordedCall::Begin(RecordedRun* run, ProcessPart* part, const std::string&
   end_.meta.clear();
   last_offset_ns_ = 0;
   answer_lost_ = false;
+  store::StartedCall started{.run = run->id(),
+                             .scope = scope,
+                             .boundary = static_cast<schema::Boundary>(info.boundary),
+                             .name = View(info.name),
+                             .provider = View(info.provider),
+                             .endpoint = View(info.endpoint),
+                             .attempt = info.attempt};
   counted_in_flight_ = info.boundary == REENACT_MODEL;
-  event_.in_flight = 0;
   if (counted_in_flight_) {
-    event_.in_flight = part->model_calls_in_flight.fetch_add(1, std::memory_order_relaxed);
+    started.in_flight = part->model_calls_in_flight.fetch_add(1, std::memory_order_relaxed);
   }
-  LearnSecrets(recorder, part, info.headers, info.header_count);
-  FillEvent(scope, info);
+  if (info.header_count != 0) {
+    LearnSecrets(recorder, part, info.headers, info.header_count);
+    request_headers_.clear();
+    AppendAllowed(info.headers, info.header_count, &request_headers_);
+    started.request_headers = &request_headers_;
+  }
   response_.Reset(part->log(recorder->options()), recorder->options().body_limit_bytes);
   if (recorder->options().require_pinned && info.boundary == REENACT_MODEL) {
     CheckPinned(View(info.provider), View(info.request));
   }
-  event_.started = {recorder->WallNs(), MonotonicNs()};
-  AppendBegin(View(info.request));
-}
-
-void RecordedCall::FillEvent(const std::string& scope, const reenact_call_info& info) {
-  event_.run = run_->id();
-  event_.scope = scope;
-  event_.boundary = static_cast<schema::Boundary>(info.boundary);
-  event_.name = View(info.name);
-  event_.provider = View(info.provider);
-  event_.endpoint = View(info.endpoint);
-  event_.request_headers.clear();
-  AppendAllowed(info.headers, info.header_count, &event_.request_headers);
-  event_.request.cut = false;
-  event_.attempt = info.attempt;
+  started.started = {recorder->WallNs(), MonotonicNs()};
+  begun_ns_ = started.started.monotonic_ns;
+  AppendBegin(&started, View(info.request));
 }
 
 void RecordedCall::CheckPinned(std::string_view provider, std::string_view request) {
@@ -146,32 +156,42 @@ void RecordedCall::CheckPinned(std::string_view provider, std::string_view reque
   run_->recorder()->Warn("model \"" + model + "\" is not pinned: " + name.evidence);
 }
 
-void RecordedCall::AppendBegin(std::string_view request) {
-  Recorder* const recorder = run_->recorder();
-  const uint64_t limit = recorder->options().body_limit_bytes;
-  store::SpilledBody spilled;
-  std::string_view tail = request;
-  BodyCollector large;
-  EventLog* const log = part_->log(recorder->options());
+void RecordedCall::AppendBegin(store::StartedCall* started, std::string_view request) {
+  const Options& options = run_->recorder()->options();
+  const uint64_t limit = options.body_limit_bytes;
+  EventLog* const log = part_->log(options);
   if (log != nullptr &&
       (request.size() > kSpillThreshold || (limit != 0 && request.size() > limit))) {
-    large.Reset(log, limit);
-    large.Append(request);
-    const BodyCollector::Finished finished = large.Finish();
-    tail = finished.tail;
-    if (finished.spilled.path.empty()) {
-      event_.request.cut = finished.spilled.cut;
-      event_.request.original_size = finished.spilled.original_size;
-      event_.request.original_digest = finished.spilled.original_digest;
-    } else {
-      spilled = finished.spilled;
-    }
+    AppendLargeBegin(log, started, request);
+  } else {
+    AppendBeginRecord(*started, {}, request);
   }
-  record_.clear();
-  store::EncodeCallBegin(event_, spilled, &record_);
-  const std::string_view pieces[] = {record_, tail};
-  end_.begin_sequence = recorder->Append(part_, store::RecordKind::kCallBegin, pieces, 2);
+}
+
+void RecordedCall::AppendLargeBegin(EventLog* log, store::StartedCall* started,
+                                    std::string_view request) {
+  BodyCollector large;
+  large.Reset(log, run_->recorder()->options().body_limit_bytes);
+  large.Append(request);
+  BodyCollector::Finished finished = large.Finish();
+  schema::Body facts;
+  if (finished.spilled.path.empty()) {
+    facts.cut = finished.spilled.cut;
+    facts.original_size = finished.spilled.original_size;
+    facts.original_digest = finished.spilled.original_digest;
+    finished.spilled = {};
+  }
+  started->request = &facts;
+  AppendBeginRecord(*started, finished.spilled, finished.tail);
   if (end_.begin_sequence == 0) large.Discard();
+}
+
+void RecordedCall::AppendBeginRecord(const store::StartedCall& started,
+                                     const store::SpilledBody& spilled, std::string_view tail) {
+  record_.clear();
+  store::EncodeCallBegin(started, spilled, &record_);
+  const std::string_view pieces[] = {record_, tail};
+  end_.begin_sequence = run_->recorder()->Append(part_, store::RecordKind::kCallBegin, pieces, 2);
 }
 
 // --- the answer
@@ -181,10 +201,10 @@ ProcessPart* RecordedCall::OwnPart() noexcept {
   return part_ != nullptr && part_->token() == ProcessToken() ? part_ : nullptr;
 }
 
-void RecordedCall::AppendItem(schema::ExchangeItem item) {
-  item.offset_ns = MonotonicNs() - event_.started.monotonic_ns;
-  schema::AppendExchangeItem(&end_.exchange, item, last_offset_ns_);
-  last_offset_ns_ = item.offset_ns;
+void RecordedCall::AppendItem(int64_t now_ns, schema::ExchangeItem* item) {
+  item->offset_ns = now_ns - begun_ns_;
+  schema::AppendExchangeItem(&end_.exchange, *item, last_offset_ns_);
+  last_offset_ns_ = item->offset_ns;
 }
 
 reenact_code RecordedCall::Head(int32_t status, const reenact_pair* headers,
@@ -196,7 +216,7 @@ reenact_code RecordedCall::Head(int32_t status, const reenact_pair* headers,
     item.kind = schema::ExchangeItemKind::kHead;
     item.status = status;
     AppendAllowed(headers, header_count, &item.headers);
-    AppendItem(std::move(item));
+    AppendItem(MonotonicNs(), &item);
     return REENACT_OK;
   } catch (...) {
     answer_lost_ = true;
@@ -206,11 +226,13 @@ reenact_code RecordedCall::Head(int32_t status, const reenact_pair* headers,
 
 reenact_code RecordedCall::Chunk(std::string_view bytes) noexcept {
   if (!recorded()) return REENACT_DROPPED;
+  Prefetch(bytes);
+  const int64_t now_ns = MonotonicNs();
   try {
     schema::ExchangeItem item;
     item.kind = schema::ExchangeItemKind::kBytes;
     item.size = response_.Append(bytes);
-    if (item.size != 0 || bytes.empty()) AppendItem(std::move(item));
+    if (item.size != 0 || bytes.empty()) AppendItem(now_ns, &item);
     return REENACT_OK;
   } catch (...) {
     answer_lost_ = true;
@@ -224,7 +246,7 @@ reenact_code RecordedCall::AttemptFailed(std::string_view detail) noexcept {
     schema::ExchangeItem item;
     item.kind = schema::ExchangeItemKind::kAttemptEnd;
     item.detail = detail;
-    AppendItem(std::move(item));
+    AppendItem(MonotonicNs(), &item);
     return REENACT_OK;
   } catch (...) {
     answer_lost_ = true;
@@ -259,7 +281,7 @@ reenact_code RecordedCall::End(int32_t end_state, const reenact_call_meta& meta)
 }
 
 bool RecordedCall::AppendEnd(int32_t end_state, const reenact_call_meta& meta) {
-  end_.elapsed_ns = MonotonicNs() - event_.started.monotonic_ns;
+  end_.elapsed_ns = MonotonicNs() - begun_ns_;
   end_.state = static_cast<schema::EndState>(end_state);
   end_.detail = View(meta.detail);
   for (size_t i = 0; i < meta.fact_count; ++i) {

@@ -46,11 +46,15 @@ class RecordedCall final : public reenact_call {
   ~RecordedCall() = default;
   // The part of this process, if the call began in it; null, and counted, in a forked child.
   ProcessPart* OwnPart() noexcept;
-  void FillEvent(const std::string& scope, const reenact_call_info& info);
   void CheckPinned(std::string_view provider, std::string_view request);
-  void AppendBegin(std::string_view request);
+  void AppendBegin(store::StartedCall* started, std::string_view request);
+  // A request too large for the ring.
+  void AppendLargeBegin(EventLog* log, store::StartedCall* started, std::string_view request);
+  void AppendBeginRecord(const store::StartedCall& started, const store::SpilledBody& spilled,
+                         std::string_view tail);
   bool AppendEnd(int32_t end_state, const reenact_call_meta& meta);
-  void AppendItem(schema::ExchangeItem item);
+  // Sets the item's time.
+  void AppendItem(int64_t now_ns, schema::ExchangeItem* item);
 
   // The record of the beginning is there, in this process.
   bool recorded() noexcept { return end_.begin_sequence != 0 && OwnPart() != nullptr; }
@@ -59,7 +63,8 @@ class RecordedCall final : public reenact_call {
 
   RecordedRun* run_ = nullptr;
   ProcessPart* part_ = nullptr;
-  schema::Event event_;
+  schema::Headers request_headers_;  // Those that may be kept.
+  int64_t begun_ns_ = 0;             // Monotonic.
   BodyCollector response_;
   store::CallEnd end_;  // Its `exchange` grows as the answer arrives.
   std::string record_;  // Where records are encoded.

@@ -13,23 +13,80 @@ namespace reenact::schema {
 
 inline constexpr size_t kMaxVarintSize = 10;
 
-inline void PutVarint(std::string* out, uint64_t value) {
+// Writes at most kMaxVarintSize bytes; returns their end.
+inline char* WriteVarint(char* out, uint64_t value) noexcept {
   while (value >= 0x80) {
-    out->push_back(static_cast<char>(value | 0x80));
+    *out++ = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  out->push_back(static_cast<char>(value));
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
+inline void PutVarint(std::string* out, uint64_t value) {
+  char bytes[kMaxVarintSize];
+  out->append(bytes, static_cast<size_t>(WriteVarint(bytes, value) - bytes));
 }
 
 // Zigzag: small magnitudes of either sign stay short.
+inline uint64_t ZigZag(int64_t value) noexcept {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+
 inline void PutSigned(std::string* out, int64_t value) {
-  PutVarint(out, (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+  PutVarint(out, ZigZag(value));
 }
 
 inline void PutString(std::string* out, std::string_view value) {
   PutVarint(out, value.size());
   out->append(value);
 }
+
+// The same bytes as the functions above, gathered before they are appended: for code on a caller's
+// time. They are all in `*out` after Flush, with which every writing ends.
+class Writer {
+ public:
+  explicit Writer(std::string* out) noexcept : out_(out) {}
+
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void Varint(uint64_t value) {
+    if (kGathered - used_ < kMaxVarintSize) Flush();
+    used_ = static_cast<size_t>(WriteVarint(gathered_ + used_, value) - gathered_);
+  }
+
+  void Signed(int64_t value) { Varint(ZigZag(value)); }
+
+  void String(std::string_view value) {
+    Varint(value.size());
+    if (!value.empty()) Bytes(value);
+  }
+
+  void Bytes(std::string_view bytes) {
+    if (kGathered - used_ < bytes.size()) {
+      Flush();
+      if (bytes.size() > kGathered) {
+        out_->append(bytes);
+        return;
+      }
+    }
+    bytes.copy(gathered_ + used_, bytes.size());
+    used_ += bytes.size();
+  }
+
+  void Flush() {
+    out_->append(gathered_, used_);
+    used_ = 0;
+  }
+
+ private:
+  static constexpr size_t kGathered = 256;
+
+  std::string* out_;
+  size_t used_ = 0;
+  char gathered_[kGathered];
+};
 
 class Reader {
  public:

@@ -7,19 +7,25 @@
 namespace reenact::store {
 namespace {
 
-using schema::PutSigned;
-using schema::PutString;
-using schema::PutVarint;
 using schema::Reader;
+using schema::Writer;
 
 constexpr uint64_t kRedacted = 1;
 constexpr uint64_t kCut = 2;
 
-void PutPairs(std::string* out, const std::vector<std::pair<std::string, std::string>>& pairs) {
-  PutVarint(out, pairs.size());
+void PutPairs(Writer* out, const std::vector<std::pair<std::string, std::string>>& pairs) {
+  out->Varint(pairs.size());
   for (const auto& [name, value] : pairs) {
-    PutString(out, name);
-    PutString(out, value);
+    out->String(name);
+    out->String(value);
+  }
+}
+
+void PutPairsIfAny(Writer* out, const std::vector<std::pair<std::string, std::string>>* pairs) {
+  if (pairs == nullptr) {
+    out->Varint(0);
+  } else {
+    PutPairs(out, *pairs);
   }
 }
 
@@ -33,8 +39,8 @@ std::vector<std::pair<std::string, std::string>> ReadPairs(Reader* reader) {
   return pairs;
 }
 
-void PutUlid(std::string* out, const schema::Ulid& ulid) {
-  out->append(ulid.AsBytes());
+void PutUlid(Writer* out, const schema::Ulid& ulid) {
+  out->Bytes(ulid.AsBytes());
 }
 
 // Values run from 1 to `last`; anything else makes the reader fail.
@@ -49,8 +55,8 @@ schema::Ulid ReadUlid(Reader* reader) {
   return schema::UlidFromBytes(reader->Bytes(16)).value_or(schema::Ulid{});
 }
 
-void PutDigest(std::string* out, const schema::Digest& digest) {
-  out->append(schema::AsBytes(digest));
+void PutDigest(Writer* out, const schema::Digest& digest) {
+  out->Bytes(schema::AsBytes(digest));
 }
 
 schema::Digest ReadDigest(Reader* reader) {
@@ -60,9 +66,9 @@ schema::Digest ReadDigest(Reader* reader) {
   return digest;
 }
 
-void PutMoment(std::string* out, const schema::Moment& moment) {
-  PutSigned(out, moment.wall_ns);
-  PutSigned(out, moment.monotonic_ns);
+void PutMoment(Writer* out, const schema::Moment& moment) {
+  out->Signed(moment.wall_ns);
+  out->Signed(moment.monotonic_ns);
 }
 
 schema::Moment ReadMoment(Reader* reader) {
@@ -73,11 +79,19 @@ schema::Moment ReadMoment(Reader* reader) {
 }
 
 // What there is to say of a body besides its bytes, which are the tail.
-void PutBodyFacts(std::string* out, const schema::Body& body) {
-  PutVarint(out, (body.redacted ? kRedacted : 0) | (body.cut ? kCut : 0));
+void PutBodyFacts(Writer* out, const schema::Body& body) {
+  out->Varint((body.redacted ? kRedacted : 0) | (body.cut ? kCut : 0));
   if (!body.cut) return;
-  PutVarint(out, body.original_size);
+  out->Varint(body.original_size);
   PutDigest(out, body.original_digest);
+}
+
+void PutBodyFactsIfAny(Writer* out, const schema::Body* body) {
+  if (body == nullptr) {
+    out->Varint(0);
+  } else {
+    PutBodyFacts(out, *body);
+  }
 }
 
 schema::Body ReadBodyFacts(Reader* reader) {
@@ -92,12 +106,12 @@ schema::Body ReadBodyFacts(Reader* reader) {
   return body;
 }
 
-void PutSpilled(std::string* out, const SpilledBody& spilled) {
-  PutString(out, spilled.path);
-  PutVarint(out, spilled.size);
-  PutVarint(out, spilled.cut ? 1 : 0);
+void PutSpilled(Writer* out, const SpilledBody& spilled) {
+  out->String(spilled.path);
+  out->Varint(spilled.size);
+  out->Varint(spilled.cut ? 1 : 0);
   if (!spilled.cut) return;
-  PutVarint(out, spilled.original_size);
+  out->Varint(spilled.original_size);
   PutDigest(out, spilled.original_digest);
 }
 
@@ -123,16 +137,18 @@ std::optional<T> Checked(const Reader& reader, T value) {
 }  // namespace
 
 void EncodeRun(const schema::Run& run, std::string* out) {
-  PutUlid(out, run.id);
-  PutUlid(out, run.parent);
-  PutVarint(out, static_cast<uint64_t>(run.origin));
-  PutString(out, run.service);
-  PutString(out, run.entry);
-  PutString(out, run.trace_id);
-  PutPairs(out, run.tags);
-  PutPairs(out, run.process);
-  PutMoment(out, run.started);
-  PutBodyFacts(out, run.input);
+  Writer writer(out);
+  PutUlid(&writer, run.id);
+  PutUlid(&writer, run.parent);
+  writer.Varint(static_cast<uint64_t>(run.origin));
+  writer.String(run.service);
+  writer.String(run.entry);
+  writer.String(run.trace_id);
+  PutPairs(&writer, run.tags);
+  PutPairs(&writer, run.process);
+  PutMoment(&writer, run.started);
+  PutBodyFacts(&writer, run.input);
+  writer.Flush();
 }
 
 std::optional<schema::Run> DecodeRun(std::string_view payload) {
@@ -153,11 +169,13 @@ std::optional<schema::Run> DecodeRun(std::string_view payload) {
 }
 
 void EncodeRunEnd(const schema::RunEnd& end, std::string* out) {
-  PutUlid(out, end.run);
-  PutMoment(out, end.at);
-  PutVarint(out, static_cast<uint64_t>(end.state));
-  PutString(out, end.detail);
-  PutBodyFacts(out, end.output);
+  Writer writer(out);
+  PutUlid(&writer, end.run);
+  PutMoment(&writer, end.at);
+  writer.Varint(static_cast<uint64_t>(end.state));
+  writer.String(end.detail);
+  PutBodyFacts(&writer, end.output);
+  writer.Flush();
 }
 
 std::optional<schema::RunEnd> DecodeRunEnd(std::string_view payload) {
@@ -174,12 +192,14 @@ std::optional<schema::RunEnd> DecodeRunEnd(std::string_view payload) {
 
 void EncodeComponent(const schema::Ulid& run, const schema::Component& component,
                      std::string* out) {
-  PutUlid(out, run);
-  PutString(out, component.kind);
-  PutString(out, component.name);
-  PutString(out, component.version);
-  PutMoment(out, component.at);
-  PutBodyFacts(out, component.content);
+  Writer writer(out);
+  PutUlid(&writer, run);
+  writer.String(component.kind);
+  writer.String(component.name);
+  writer.String(component.version);
+  PutMoment(&writer, component.at);
+  PutBodyFacts(&writer, component.content);
+  writer.Flush();
 }
 
 std::optional<RunComponent> DecodeComponent(std::string_view payload) {
@@ -196,21 +216,40 @@ std::optional<RunComponent> DecodeComponent(std::string_view payload) {
   return Checked(reader, std::move(decoded));
 }
 
+void EncodeCallBegin(const StartedCall& call, const SpilledBody& request_spilled,
+                     std::string* out) {
+  Writer writer(out);
+  PutUlid(&writer, call.run);
+  writer.String(call.scope);
+  writer.Varint(static_cast<uint64_t>(call.boundary));
+  writer.String(call.name);
+  writer.String(call.provider);
+  writer.String(call.endpoint);
+  PutPairsIfAny(&writer, call.request_headers);
+  PutMoment(&writer, call.started);
+  writer.Varint(call.attempt);
+  writer.Varint(call.in_flight);
+  PutPairsIfAny(&writer, call.meta);
+  PutSpilled(&writer, request_spilled);
+  PutBodyFactsIfAny(&writer, call.request);
+  writer.Flush();
+}
+
 void EncodeCallBegin(const schema::Event& event, const SpilledBody& request_spilled,
                      std::string* out) {
-  PutUlid(out, event.run);
-  PutString(out, event.scope);
-  PutVarint(out, static_cast<uint64_t>(event.boundary));
-  PutString(out, event.name);
-  PutString(out, event.provider);
-  PutString(out, event.endpoint);
-  PutPairs(out, event.request_headers);
-  PutMoment(out, event.started);
-  PutVarint(out, event.attempt);
-  PutVarint(out, event.in_flight);
-  PutPairs(out, event.meta);
-  PutSpilled(out, request_spilled);
-  PutBodyFacts(out, event.request);
+  EncodeCallBegin(StartedCall{.run = event.run,
+                              .scope = event.scope,
+                              .boundary = event.boundary,
+                              .name = event.name,
+                              .provider = event.provider,
+                              .endpoint = event.endpoint,
+                              .request_headers = &event.request_headers,
+                              .started = event.started,
+                              .attempt = event.attempt,
+                              .in_flight = event.in_flight,
+                              .meta = &event.meta,
+                              .request = &event.request},
+                  request_spilled, out);
 }
 
 std::optional<CallBegin> DecodeCallBegin(std::string_view payload) {
@@ -235,13 +274,15 @@ std::optional<CallBegin> DecodeCallBegin(std::string_view payload) {
 }
 
 void EncodeCallEnd(const CallEnd& end, std::string* out) {
-  PutVarint(out, end.begin_sequence);
-  PutSigned(out, end.elapsed_ns);
-  PutVarint(out, static_cast<uint64_t>(end.state));
-  PutString(out, end.detail);
-  PutPairs(out, end.meta);
-  PutString(out, end.exchange);
-  PutSpilled(out, end.spilled);
+  Writer writer(out);
+  writer.Varint(end.begin_sequence);
+  writer.Signed(end.elapsed_ns);
+  writer.Varint(static_cast<uint64_t>(end.state));
+  writer.String(end.detail);
+  PutPairs(&writer, end.meta);
+  writer.String(end.exchange);
+  PutSpilled(&writer, end.spilled);
+  writer.Flush();
 }
 
 std::optional<EndedCall> DecodeCallEnd(std::string_view payload) {
@@ -259,15 +300,17 @@ std::optional<EndedCall> DecodeCallEnd(std::string_view payload) {
 }
 
 void EncodeReading(const schema::Event& event, std::string* out) {
-  PutUlid(out, event.run);
-  PutString(out, event.scope);
-  PutVarint(out, static_cast<uint64_t>(event.boundary));
-  PutString(out, event.name);
-  PutVarint(out, event.value);
-  PutMoment(out, event.started);
-  PutVarint(out, static_cast<uint64_t>(event.end_state));
-  PutString(out, event.end_detail);
-  PutPairs(out, event.meta);
+  Writer writer(out);
+  PutUlid(&writer, event.run);
+  writer.String(event.scope);
+  writer.Varint(static_cast<uint64_t>(event.boundary));
+  writer.String(event.name);
+  writer.Varint(event.value);
+  PutMoment(&writer, event.started);
+  writer.Varint(static_cast<uint64_t>(event.end_state));
+  writer.String(event.end_detail);
+  PutPairs(&writer, event.meta);
+  writer.Flush();
 }
 
 std::optional<schema::Event> DecodeReading(std::string_view payload) {
@@ -286,12 +329,14 @@ std::optional<schema::Event> DecodeReading(std::string_view payload) {
 }
 
 void EncodeMark(const schema::Mark& mark, std::string* out) {
-  PutUlid(out, mark.id);
-  PutUlid(out, mark.run);
-  PutString(out, mark.title);
-  PutSigned(out, mark.severity);
-  PutString(out, mark.notes);
-  PutMoment(out, mark.at);
+  Writer writer(out);
+  PutUlid(&writer, mark.id);
+  PutUlid(&writer, mark.run);
+  writer.String(mark.title);
+  writer.Signed(mark.severity);
+  writer.String(mark.notes);
+  PutMoment(&writer, mark.at);
+  writer.Flush();
 }
 
 std::optional<schema::Mark> DecodeMark(std::string_view payload) {
@@ -307,8 +352,10 @@ std::optional<schema::Mark> DecodeMark(std::string_view payload) {
 }
 
 void EncodeTags(const schema::Ulid& run, const schema::Tags& tags, std::string* out) {
-  PutUlid(out, run);
-  PutPairs(out, tags);
+  Writer writer(out);
+  PutUlid(&writer, run);
+  PutPairs(&writer, tags);
+  writer.Flush();
 }
 
 std::optional<RunTags> DecodeTags(std::string_view payload) {

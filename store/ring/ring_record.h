@@ -46,11 +46,28 @@ struct CallEnd {
   SpilledBody spilled;
 };
 
+// A call that begins, in the words of the caller: nothing is copied before it is encoded.
+struct StartedCall {
+  schema::Ulid run;
+  std::string_view scope;
+  schema::Boundary boundary = schema::Boundary::kModel;
+  std::string_view name;
+  std::string_view provider;
+  std::string_view endpoint;
+  const schema::Headers* request_headers = nullptr;  // Null: none.
+  schema::Moment started;
+  uint32_t attempt = 0;
+  uint32_t in_flight = 0;
+  const schema::Tags* meta = nullptr;     // Null: none.
+  const schema::Body* request = nullptr;  // What there is to say of it besides its bytes, if any.
+};
+
 // Each Encode appends the record without its tail to `*out`; the tail is given to Ring::Append as
 // its own piece. Each Decode reads payloads of its own kind and returns nothing when damaged.
 void EncodeRun(const schema::Run& run, std::string* out);
 void EncodeRunEnd(const schema::RunEnd& end, std::string* out);
 void EncodeComponent(const schema::Ulid& run, const schema::Component& component, std::string* out);
+void EncodeCallBegin(const StartedCall& call, const SpilledBody& request_spilled, std::string* out);
 void EncodeCallBegin(const schema::Event& event, const SpilledBody& request_spilled,
                      std::string* out);
 void EncodeCallEnd(const CallEnd& end, std::string* out);
