@@ -25,6 +25,22 @@ namespace {
 constexpr int kSpinRounds = 4;
 constexpr int kYieldRounds = 8;
 
+// Asks for these bytes, to write to them: the consumer's processor wrote to them last, when it
+// zeroed them. __builtin_prefetch would ask, on a plain x86-64, for a copy to be read only.
+void PrefetchForWriting(const char* begin, size_t size) noexcept {
+  constexpr size_t kLine = 64;
+  for (size_t offset = 0; offset < size; offset += kLine) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(begin[offset]));
+#else
+    __builtin_prefetch(begin + offset, 1);
+#endif
+  }
+}
+
+// As much as most records have.
+constexpr size_t kPrefetched = 1088;
+
 }  // namespace
 
 // The bytes of a record, given as pieces, read from front to back.
@@ -72,9 +88,16 @@ uint64_t RingLanes::Append(uint8_t kind, const std::string_view* pieces, size_t 
   if (sequence != 0) {
     lane->accepted.store(lane->accepted.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
+    PrefetchNext(*lane);
   }
   lane->locked.store(0, std::memory_order_release);
   return sequence;
+}
+
+// Where the lane's next record will go, so that its bytes are at hand by then.
+void RingLanes::PrefetchNext(const Lane& lane) const noexcept {
+  const size_t left = kChunkPayload - lane.position;
+  PrefetchForWriting(chunks_->bytes(lane.chunk) + lane.position, std::min(left, kPrefetched));
 }
 
 uint64_t RingLanes::accepted() const noexcept {

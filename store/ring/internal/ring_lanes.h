@@ -46,6 +46,7 @@ class RingLanes {
   bool ClaimChain(const Lane& lane, size_t total, uint32_t* first) noexcept;
   void Write(Lane* lane, const RecordHeader& record, PieceReader* pieces) noexcept;
   uint64_t TakeSequence() noexcept;
+  void PrefetchNext(const Lane& lane) const noexcept;
 
   RingChunks* chunks_;
   uint32_t lane_count_;                     // A power of two.
