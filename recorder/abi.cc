@@ -114,8 +114,7 @@ int32_t reenact_version_minor(void) {
   return REENACT_VERSION_MINOR;
 }
 
-// --- recorder
-// -----------------------------------------------------------------------------------------
+// --- recorder ---
 
 reenact_code reenact_open(const reenact_options* options, reenact_recorder** out) {
   const NoCancellation no_cancellation;
@@ -189,8 +188,7 @@ reenact_code reenact_on_replay(reenact_recorder* recorder, reenact_bytes entry,
   return recorder->OnReplay(View(entry), handler, user);
 }
 
-// --- runs and scopes
-// ------------------------------------------------------------------------------------
+// --- runs and scopes ---
 
 reenact_code reenact_run_begin(reenact_recorder* recorder, const reenact_run_info* info,
                                reenact_scope** out) {
@@ -243,8 +241,7 @@ reenact_code reenact_incident(reenact_scope* scope, const reenact_incident_info*
   return argument ? scope->MarkIncident(*argument) : REENACT_INVALID_ARGUMENT;
 }
 
-// --- clock, random, policy
-// --------------------------------------------------------------------------------
+// --- clock, random, policy ---
 
 reenact_code reenact_now(reenact_scope* scope, reenact_bytes name, int64_t* unix_ns) {
   if (unix_ns == nullptr) return REENACT_INVALID_ARGUMENT;
@@ -266,8 +263,7 @@ reenact_code reenact_want_logprobs(reenact_scope* scope, reenact_bytes name, int
   return (scope == nullptr ? OffScope() : scope)->WantLogprobs(View(name), want);
 }
 
-// --- calls
-// ------------------------------------------------------------------------------------------------
+// --- calls ---
 
 reenact_disposition reenact_call_begin(reenact_scope* scope, const reenact_call_info* info,
                                        reenact_call** out) {

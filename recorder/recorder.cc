@@ -32,8 +32,7 @@ bool IsSampled(const schema::Ulid& run, double rate) noexcept {
 
 }  // namespace
 
-// --- ProcessPart
-// ----------------------------------------------------------------------------------
+// --- ProcessPart ---
 
 EventLog* ProcessPart::OpenLog(const Options& options) noexcept {
   try {
@@ -75,8 +74,7 @@ void ProcessPart::SetError(std::string_view text) noexcept {
   }
 }
 
-// --- opening and closing
-// ----------------------------------------------------------------------------
+// --- opening and closing ---
 
 // A run that is not recorded, in a host that brought its own clock: it goes on reading it.
 class Recorder::HostClockScope final : public LiveScope {
@@ -267,8 +265,7 @@ reenact_code Recorder::OnReplay(std::string_view, void (*)(void*, reenact_bytes)
   return REENACT_OK;
 }
 
-// --- what runs and calls use
-// --------------------------------------------------------------------------
+// --- what runs and calls use ---
 
 ProcessPart* Recorder::PartOfChild(ProcessPart* inherited) noexcept {
   auto* fresh = new (std::nothrow) ProcessPart(ProcessToken(), inherited);
@@ -322,8 +319,7 @@ int64_t Recorder::WallNs() noexcept {
   return options_.wall_clock(options_.user);
 }
 
-// --- runs
-// ---------------------------------------------------------------------------------------------
+// --- runs ---
 
 reenact_scope* Recorder::UnrecordedScope() noexcept {
   return unrecorded_scope_.get();

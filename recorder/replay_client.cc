@@ -37,8 +37,7 @@ uint32_t ReadLength(const char* bytes) noexcept {
 
 }  // namespace
 
-// --- ReplayConnection
-// ---------------------------------------------------------------------------------
+// --- ReplayConnection ---
 
 ReplayConnection::~ReplayConnection() {
   const int fd = fd_.load();
@@ -142,8 +141,7 @@ void ReplayConnection::Shutdown() noexcept {
   if (fd >= 0) shutdown(fd, SHUT_RDWR);
 }
 
-// --- ReplayClient
-// ---------------------------------------------------------------------------------------
+// --- ReplayClient ---
 
 ReplayClient::ReplayClient() : process_token_(ProcessToken()) {}
 

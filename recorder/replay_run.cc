@@ -10,8 +10,7 @@
 
 namespace reenact::recorder {
 
-// --- ReplayScope
-// ----------------------------------------------------------------------------------------
+// --- ReplayScope ---
 
 std::string ReplayScope::WhyNotAsked(int32_t boundary) const {
   if (run_token_ == 0) return refusal_;
@@ -157,8 +156,7 @@ reenact_code ReplayScope::EndRun(int32_t end_state, std::string_view detail,
   return code;
 }
 
-// --- ReplayCall
-// -----------------------------------------------------------------------------------------
+// --- ReplayCall ---
 
 bool ReplayCall::Serve(schema::OnTape answer) noexcept {
   // Every read is handed out by its size: they must not run past the bytes.

@@ -71,8 +71,7 @@ schema::Body WholeOrCut(std::string_view bytes, uint64_t limit_bytes) {
   return body;
 }
 
-// --- RecordedRun
-// ------------------------------------------------------------------------------------
+// --- RecordedRun ---
 
 RecordedRun::RecordedRun(Recorder* recorder, schema::Run record)
     : recorder_(recorder), record_(std::move(record)), id_(record_.id), born_in_pid_(getpid()) {
@@ -123,8 +122,7 @@ bool RecordedRun::AppendRun(ProcessPart* part) {
   return recorder_->Append(part, store::RecordKind::kRun, pieces, 2) != 0;
 }
 
-// --- RecordedScope
-// ------------------------------------------------------------------------------------
+// --- RecordedScope ---
 
 schema::Moment RecordedScope::Moment() noexcept {
   return {run_->recorder()->WallNs(), MonotonicNs()};

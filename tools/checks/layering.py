@@ -27,7 +27,7 @@ ONLY_IN = {
     r"sqlite3\.h": ("store/", "tools/reenact/doctor"),
     r"zstd\.h": ("store/format/body_codec.cc", "store/format/inflate.cc"),
     r"zlib\.h": ("store/",),
-    r"curl/": ("replayer/", "recorder/include/reenact/reenact_curl.hpp", "tools/demo/"),
+    r"curl/": ("replayer/", "reenact/reenact_curl.hpp", "reenact/internal/curl_codes.hpp", "tools/demo/"),
     r"seccomp\.h": ("replayer/",),
     r"nlohmann/json\.hpp": (".cc",),
     r"nlohmann/json_fwd\.hpp": ("store/", "tools/"),

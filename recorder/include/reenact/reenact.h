@@ -249,8 +249,7 @@ REENACT_API reenact_code reenact_tag(reenact_scope* scope, reenact_bytes name, r
 REENACT_API reenact_code reenact_add_component(reenact_scope* scope,
                                                const reenact_component* component);
 /* A part of a run whose calls are addressed apart from its siblings': give concurrent work a scope
- * each, with a key that is the same on replay (a tool_call id, an index). '/' in keys is escaped.
- */
+ * each, with a key that is the same on replay (a tool_call id, an index). A '/' is escaped. */
 REENACT_API reenact_code reenact_scope_begin(reenact_scope* parent, reenact_bytes key,
                                              reenact_scope** out);
 REENACT_API void reenact_scope_end(reenact_scope* scope);

@@ -26,12 +26,14 @@
 
 #include <curl/curl.h>
 
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "reenact/internal/curl_codes.hpp"
+#include "reenact/internal/curl_headers.hpp"
 #include "reenact/reenact.hpp"
 
 namespace reenact {
@@ -60,12 +62,7 @@ using CurlRetry = std::function<bool(const CurlAnswer& failed, int attempt)>;
 inline Headers HeadersOf(const curl_slist* list) {
   Headers headers;
   for (; list != nullptr; list = list->next) {
-    const std::string_view line(list->data);
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-    headers.emplace_back(line.substr(0, colon), value);
+    internal::AddHeaderLine(list->data, &headers);
   }
   return headers;
 }
@@ -77,17 +74,8 @@ class CurlTee {
  public:
   CurlTee(Seam& seam, const ModelCall& call, const CurlCallbacks& callbacks)
       : callbacks_(callbacks) {
-    const std::vector<reenact_pair> headers = internal::Pairs(call.headers);
-    auto info = internal::Sized<reenact_call_info>();
-    info.boundary = REENACT_MODEL;
-    info.name = internal::Bytes(call.name);
-    info.provider = internal::Bytes(call.provider);
-    info.endpoint = internal::Bytes(call.endpoint);
-    info.request = internal::Bytes(call.request);
-    info.headers = headers.data();
-    info.header_count = headers.size();
-    info.attempt = call.attempt;
-    disposition_ = reenact_call_begin(seam.handle(), &info, &call_);
+    const internal::ModelCallInfo c(call);
+    disposition_ = reenact_call_begin(seam.handle(), &c.info(), &call_);
   }
 
   // A tee that was not finished ends as abandoned.
@@ -103,8 +91,7 @@ class CurlTee {
   // Puts the tee between the handle and the host's callbacks, for one attempt. The tee must stay
   // where it is until Detach.
   void Attach(CURL* easy) {
-    block_.clear();
-    block_status_ = 0;
+    block_ = internal::HeaderBlock();
     head_sent_ = false;
     answer_ = CurlAnswer();
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlTee::OnWrite);
@@ -125,7 +112,7 @@ class CurlTee {
   CurlAnswer Judge(CURLcode code) {
     SendHead();
     answer_.code = code;
-    answer_.end_state = EndStateOf(code);
+    answer_.end_state = internal::CurlEndState(code);
     if (code != CURLE_OK) answer_.error = curl_easy_strerror(code);
     return answer_;
   }
@@ -138,7 +125,7 @@ class CurlTee {
       detail = "provider_error:http_" + std::to_string(answer_.status);
     } else {
       detail = answer_.end_state == EndState::kTruncated ? "truncated:" : "reset:";
-      detail += DetailOf(answer_);
+      detail += internal::CurlDetail(answer_.code);
     }
     reenact_call_attempt_failed(call_, internal::Bytes(detail));
   }
@@ -150,7 +137,8 @@ class CurlTee {
   }
 
   CurlAnswer Finish() {
-    End(answer_.end_state, answer_.code == CURLE_OK ? std::string() : DetailOf(answer_));
+    End(answer_.end_state,
+        answer_.code == CURLE_OK ? std::string() : internal::CurlDetail(answer_.code));
     return answer_;
   }
 
@@ -175,55 +163,7 @@ class CurlTee {
     return answer_;
   }
 
-  static EndState EndStateOf(CURLcode code) {
-    switch (code) {
-      case CURLE_OK:
-        return EndState::kComplete;
-      case CURLE_PARTIAL_FILE:
-        return EndState::kTruncated;
-      case CURLE_WRITE_ERROR:
-      case CURLE_ABORTED_BY_CALLBACK:
-        return EndState::kAbandonedByCaller;
-      case CURLE_COULDNT_RESOLVE_PROXY:
-      case CURLE_COULDNT_RESOLVE_HOST:
-      case CURLE_COULDNT_CONNECT:
-      case CURLE_OPERATION_TIMEDOUT:
-      case CURLE_SSL_CONNECT_ERROR:
-      case CURLE_GOT_NOTHING:
-      case CURLE_SEND_ERROR:
-      case CURLE_RECV_ERROR:
-      case CURLE_HTTP2:
-      case CURLE_HTTP2_STREAM:
-      case CURLE_HTTP3:
-        return EndState::kReset;
-      default:
-        return EndState::kError;
-    }
-  }
-
  private:
-  // "curl 56: Failure when receiving data from the peer": read back by CodeOf.
-  static std::string DetailOf(const CurlAnswer& answer) {
-    return "curl " + std::to_string(static_cast<int>(answer.code)) + ": " + answer.error;
-  }
-
-  static CURLcode CodeOf(EndState state, const std::string& detail) {
-    if (state == EndState::kComplete) return CURLE_OK;
-    const size_t mark = detail.find("curl ");
-    if (mark != std::string::npos) {
-      const long code = std::strtol(detail.c_str() + mark + 5, nullptr, 10);
-      if (code > 0 && code < CURL_LAST) return static_cast<CURLcode>(code);
-    }
-    switch (state) {
-      case EndState::kTruncated:
-        return CURLE_PARTIAL_FILE;
-      case EndState::kAbandonedByCaller:
-        return CURLE_WRITE_ERROR;
-      default:
-        return CURLE_RECV_ERROR;
-    }
-  }
-
   static size_t OnWrite(char* data, size_t size, size_t count, void* user) {
     auto* tee = static_cast<CurlTee*>(user);
     const size_t total = size * count;
@@ -238,40 +178,19 @@ class CurlTee {
 
   static size_t OnHeader(char* data, size_t size, size_t count, void* user) {
     auto* tee = static_cast<CurlTee*>(user);
-    tee->TakeHeaderLine(std::string_view(data, size * count));
+    // What comes after the first body byte is a trailer.
+    if (!tee->head_sent_) tee->block_.TakeLine(std::string_view(data, size * count));
     const curl_write_callback header = tee->callbacks_.header;
     return header == nullptr ? size * count
                              : header(data, size, count, tee->callbacks_.header_data);
   }
 
-  // A status line begins a block; only the last block before the body is the answer's. What comes
-  // after the first body byte is a trailer.
-  void TakeHeaderLine(std::string_view line) {
-    if (head_sent_) return;
-    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-    if (line.compare(0, 5, "HTTP/") == 0) {
-      block_.clear();
-      const size_t space = line.find(' ');
-      block_status_ = space == std::string_view::npos
-                          ? 0
-                          : std::strtol(std::string(line.substr(space + 1)).c_str(), nullptr, 10);
-      return;
-    }
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return;
-    std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) {
-      value.remove_prefix(1);
-    }
-    block_.emplace_back(line.substr(0, colon), value);
-  }
-
   void SendHead() {
-    if (head_sent_ || block_status_ < 200) return;
+    if (head_sent_ || block_.status() < 200) return;
     head_sent_ = true;
-    const std::vector<reenact_pair> pairs = internal::Pairs(block_);
-    reenact_call_head(call_, static_cast<int32_t>(block_status_), pairs.data(), pairs.size());
-    answer_.status = block_status_;
+    const std::vector<reenact_pair> pairs = internal::Pairs(block_.headers());
+    reenact_call_head(call_, static_cast<int32_t>(block_.status()), pairs.data(), pairs.size());
+    answer_.status = block_.status();
   }
 
   // One recorded item. False: the host wants no more.
@@ -285,8 +204,9 @@ class CurlTee {
       case REENACT_ITEM_ATTEMPT_END: {
         const std::string detail(internal::View(item.bytes));
         const bool answered = detail.compare(0, 15, "provider_error:") == 0;
-        answer_.code = CodeOf(answered ? EndState::kComplete : EndState::kReset, detail);
-        answer_.end_state = EndStateOf(answer_.code);
+        answer_.code =
+            internal::CurlCode(answered ? EndState::kComplete : EndState::kReset, detail);
+        answer_.end_state = internal::CurlEndState(answer_.code);
         answer_.error = answer_.code == CURLE_OK ? "" : curl_easy_strerror(answer_.code);
         const bool again = !retry || retry(answer_, (*attempt)++);
         answer_ = CurlAnswer();
@@ -295,7 +215,7 @@ class CurlTee {
       case REENACT_ITEM_CALL_END: {
         const std::string detail(internal::View(item.bytes));
         answer_.end_state = static_cast<EndState>(item.end_state);
-        answer_.code = CodeOf(answer_.end_state, detail);
+        answer_.code = internal::CurlCode(answer_.end_state, detail);
         answer_.error = answer_.code == CURLE_OK ? "" : curl_easy_strerror(answer_.code);
         if (retry) retry(answer_, *attempt);
         return true;
@@ -336,9 +256,7 @@ class CurlTee {
     answer_.diverged = true;
     answer_.code = CURLE_ABORTED_BY_CALLBACK;
     answer_.end_state = EndState::kError;
-    answer_.error.assign(reenact_call_error(call_, nullptr, 0) + 1, '\0');
-    reenact_call_error(call_, answer_.error.data(), answer_.error.size());
-    answer_.error.pop_back();
+    answer_.error = internal::ErrorText(&reenact_call_error, call_);
     End(EndState::kError, {});
     return answer_;
   }
@@ -356,8 +274,7 @@ class CurlTee {
   reenact_disposition disposition_ = REENACT_LIVE;
   bool ended_ = false;
   CurlAnswer answer_;
-  Headers block_;
-  long block_status_ = 0;
+  internal::HeaderBlock block_;
   bool head_sent_ = false;
 };
 
