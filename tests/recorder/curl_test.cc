@@ -84,6 +84,8 @@ class Host {
     curl_easy_setopt(easy_, CURLOPT_NOPROXY, "*");
     callbacks.write = [](char* data, size_t size, size_t count, void* user) {
       auto* host = static_cast<Host*>(user);
+      host->paused = host->pause_before_each && !host->paused;
+      if (host->paused || host->pause_for_ever) return size_t{CURL_WRITEFUNC_PAUSE};
       host->body.append(data, size * count);
       return host->stop_after != 0 && host->body.size() >= host->stop_after ? 0 : size * count;
     };
@@ -112,6 +114,9 @@ class Host {
   std::string body;
   std::string head;
   size_t stop_after = 0;
+  bool pause_before_each = false;  // Each piece is refused once, and taken when it comes again.
+  bool pause_for_ever = false;
+  bool paused = false;
   CurlCallbacks callbacks;
   reenact::ModelCall call;
 
@@ -215,6 +220,49 @@ TEST_F(Curl, HostThatStopsReadingAbandons) {
   EXPECT_EQ(OnlyEvent().end_state, schema::EndState::kAbandonedByCaller);
 }
 
+// The multi interface, and a host that pauses: what it refused comes again and is recorded once.
+TEST_F(Curl, PausedBytesAreRecordedWhenTheyAreTaken) {
+  RawServer server(
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"});
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  host.pause_before_each = true;
+  int pauses = 0;
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    CurlTee tee(run, host.call, host.callbacks);
+    ASSERT_TRUE(tee.live());
+    tee.Attach(host.easy());
+    CURLM* multi = curl_multi_init();
+    curl_multi_add_handle(multi, host.easy());
+    CURLMsg* done = nullptr;
+    while (done == nullptr) {
+      int running = 0;
+      ASSERT_EQ(curl_multi_perform(multi, &running), CURLM_OK);
+      if (host.paused) {
+        ++pauses;
+        curl_easy_pause(host.easy(), CURLPAUSE_CONT);
+      }
+      if (running != 0) curl_multi_poll(multi, nullptr, 0, 100, nullptr);
+      int left = 0;
+      done = curl_multi_info_read(multi, &left);
+    }
+    const CURLcode code = done->data.result;
+    curl_multi_remove_handle(multi, host.easy());
+    curl_multi_cleanup(multi);
+    tee.Detach(host.easy());
+    EXPECT_EQ(tee.Finish(code).code, CURLE_OK);
+    run.Finish();
+  }
+  EXPECT_GE(pauses, 1);
+  EXPECT_EQ(host.body, "hello world");
+  recorder.Close(testing::kPatienceMs);
+  const schema::Event event = OnlyEvent();
+  EXPECT_EQ(event.end_state, schema::EndState::kComplete);
+  EXPECT_EQ(event.response.bytes, "hello world");
+}
+
 TEST_F(Curl, NobodyListensIsAReset) {
   Recorder recorder = MakeRecorder();
   Host host("http://127.0.0.1:1/v1/chat");
@@ -249,6 +297,27 @@ TEST_F(Curl, ReplayFeedsTheHostWithoutANetwork) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.end_state, EndState::kReset);
   EXPECT_FALSE(answer.diverged);
+}
+
+TEST_F(Curl, ReplayGivesAPausingHostTheSameBytesAgain) {
+  FakeReplayer replayer(folder_.File("socket"), ServeEverything);
+  reenact::Options options;
+  options.mode = Mode::kReplay;
+  options.replay_socket = replayer.path();
+  Recorder recorder(options);
+  reenact::Run run = recorder.StartRun({.entry = "POST /refund"});
+  const CurlRetry retry = [](const CurlAnswer& failed, int) { return failed.status == 429; };
+  Host patient("http://127.0.0.1:1/would-refuse");
+  patient.pause_before_each = true;
+  EXPECT_EQ(patient.Perform(run, retry).code, CURLE_RECV_ERROR);
+  EXPECT_EQ(patient.body, "helloabc");
+  // Nobody would ever let it go on: it ends as a host that stopped reading.
+  Host stuck("http://127.0.0.1:1/would-refuse");
+  stuck.pause_for_ever = true;
+  const CurlAnswer answer = stuck.Perform(run, retry);
+  EXPECT_EQ(answer.code, CURLE_WRITE_ERROR);
+  EXPECT_EQ(answer.end_state, EndState::kAbandonedByCaller);
+  EXPECT_EQ(stuck.body, "");
 }
 
 TEST_F(Curl, DivergenceIsNoTransfer) {
