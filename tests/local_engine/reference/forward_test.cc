@@ -1,0 +1,203 @@
+// Every architecture on small random models, against binary64.
+
+#include "local_engine/reference/forward.h"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "local_engine/numerics/sha256.h"
+#include "tests/local_engine/model/random_model.h"
+#include "tests/local_engine/reference/double_forward.h"
+#include "tests/support/temp_folder.h"
+
+namespace reenact::local_engine {
+namespace {
+
+struct Case {
+  std::string architecture;
+  std::string more;  // Of config.json.
+  RandomModelShape shape;
+  double attention_factor = 1.0;
+  double bound = 1e-4;
+  int32_t length = 40;
+};
+
+std::unique_ptr<const Model> Load(const Case& which, const std::string& folder) {
+  WriteFolder(folder, ConfigOf(which.shape, which.architecture, which.more),
+              RandomTensors(which.shape).All());
+  absl::StatusOr<std::unique_ptr<const Model>> model = LoadModel(folder);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? *std::move(model) : nullptr;
+}
+
+int32_t TokenAt(int32_t position) {
+  return position * 31 % 97;
+}
+
+// The largest difference of a logit from binary64 over the sequence; -1 when a step failed.
+double WorstDifference(const Model& model, const Case& which) {
+  const ReferenceModel reference(model, which.length);
+  DoubleForward exact(model, which.attention_factor);
+  ReferenceCache cache;
+  double worst = 0;
+  for (int32_t position = 0; position < which.length; ++position) {
+    const absl::StatusOr<std::vector<float>> logits = reference.Forward(TokenAt(position), &cache);
+    EXPECT_TRUE(logits.ok()) << logits.status();
+    if (!logits.ok()) return -1;
+    const std::vector<double> expected = exact.Step(TokenAt(position));
+    for (size_t id = 0; id < expected.size(); ++id) {
+      worst = std::fmax(worst, std::fabs((*logits)[id] - expected[id]));
+    }
+  }
+  return worst;
+}
+
+void ExpectWithinBound(const Case& which) {
+  const testing::TempFolder folder;
+  const std::unique_ptr<const Model> model = Load(which, folder.path());
+  ASSERT_NE(model, nullptr);
+  const double worst = WorstDifference(*model, which);
+  EXPECT_LT(worst, which.bound) << which.architecture;
+  EXPECT_GT(worst, 1e-9) << "equal to binary64: the comparison compares nothing";
+}
+
+TEST(Forward, LlamaIsWithinItsBoundOfBinary64) {
+  ExpectWithinBound({"LlamaForCausalLM", "", {}});
+}
+
+TEST(Forward, LlamaWithScaledRopeAndTiedEmbeddings) {
+  ExpectWithinBound({"LlamaForCausalLM",
+                     R"(,"rope_theta":500000.0,"rope_scaling":{"factor":8.0,
+      "high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":64,
+      "rope_type":"llama3"})",
+                     {.tied = true}});
+}
+
+TEST(Forward, MistralWithASlidingWindow) {
+  ExpectWithinBound({"MistralForCausalLM", R"(,"sliding_window":7)", {}});
+}
+
+TEST(Forward, Qwen2WithBiasesAndYarn) {
+  ExpectWithinBound({"Qwen2ForCausalLM",
+                     R"(,"rope_scaling":{"type":"yarn","factor":4.0,
+      "original_max_position_embeddings":64})",
+                     {.qkv_bias = true},
+                     0.1 * std::log(4.0) + 1.0});
+}
+
+TEST(Forward, Qwen3WithNormsOfQueryAndKey) {
+  ExpectWithinBound({"Qwen3ForCausalLM", "", {.qk_norm = true}});
+}
+
+TEST(Forward, AcrossASplitOfTheCache) {
+  ExpectWithinBound(
+      {.architecture = "LlamaForCausalLM", .shape = {.layer_count = 1}, .length = 300});
+}
+
+// The cache's rounding is half of 2^-8 or 2^-11 of a key; binary64 does not round.
+TEST(Forward, NarrowTypesStayWithinTheirCachesRounding) {
+  ExpectWithinBound(
+      {.architecture = "LlamaForCausalLM", .shape = {.type = DataType::kBF16}, .bound = 0.1});
+  ExpectWithinBound(
+      {.architecture = "LlamaForCausalLM", .shape = {.type = DataType::kF16}, .bound = 0.02});
+}
+
+// The hash of all logits and of the cache of one sequence.
+std::string HashOf(const Case& which) {
+  const testing::TempFolder folder;
+  const std::unique_ptr<const Model> model = Load(which, folder.path());
+  if (model == nullptr) return "no model";
+  const ReferenceModel reference(*model, which.length);
+  ReferenceCache cache;
+  Sha256 hash;
+  for (int32_t position = 0; position < which.length; ++position) {
+    const absl::StatusOr<std::vector<float>> logits = reference.Forward(TokenAt(position), &cache);
+    if (!logits.ok()) return std::string(logits.status().message());
+    hash.UpdateValues(std::span<const float>(*logits));
+  }
+  const Sha256Digest of_cache = cache.Digest();
+  hash.Update(of_cache.data(), of_cache.size());
+  return HexText(hash.Finish());
+}
+
+// Frozen with profile n1: a change here is another profile.
+TEST(Forward, GoldenHashesOfEveryTypeAndArchitecture) {
+  EXPECT_EQ(HashOf({"LlamaForCausalLM", "", {}}),
+            "582c0ce9037fb5edfd0f80e1b2f1c1aad8297936fd0a7ac4b0ff89aa73906449");
+  EXPECT_EQ(HashOf({"LlamaForCausalLM", "", {.type = DataType::kBF16}}),
+            "da20dc939beefd6b800c1f24a2661e39877113f26d0a38637745f05cc71b3c34");
+  EXPECT_EQ(HashOf({"MistralForCausalLM", R"(,"sliding_window":7)", {.type = DataType::kF16}}),
+            "f402b4c39be271b708401e6cdb3147f888bb70a10ec093035fb08fac1da38cb1");
+  EXPECT_EQ(HashOf({"Qwen2ForCausalLM", "", {.tied = true, .qkv_bias = true}}),
+            "c747c3efdf685c36247fdf2c4847be782411a0b2ed5b53dfaf60ca2abc5d529c");
+  EXPECT_EQ(HashOf({"Qwen3ForCausalLM", "", {.qk_norm = true}}),
+            "485bb127bcddfc867a46ecd3458d02b6498012b6019117f53f51ba3b04283569");
+}
+
+TEST(Forward, TheWindowMatters) {
+  const testing::TempFolder folder;
+  const Case windowed = {"MistralForCausalLM", R"(,"sliding_window":7)", {}};
+  const std::unique_ptr<const Model> model = Load(windowed, folder.path());
+  ASSERT_NE(model, nullptr);
+  Model without_window{.config = model->config};
+  without_window.config.layer_windows = {0, 0};
+  without_window.weights = model->weights;
+  ReferenceCache a;
+  ReferenceCache b;
+  const ReferenceModel with(*model, 40);
+  const ReferenceModel without(without_window, 40);
+  for (int32_t position = 0; position < 12; ++position) {
+    const auto windowed_logits = with.Forward(TokenAt(position), &a);
+    const auto full_logits = without.Forward(TokenAt(position), &b);
+    ASSERT_TRUE(windowed_logits.ok() && full_logits.ok());
+    EXPECT_EQ(*windowed_logits == *full_logits, position < 7) << position;
+  }
+}
+
+TEST(Forward, ATokenOrPositionBeyondTheModelIsNamed) {
+  const testing::TempFolder folder;
+  const std::unique_ptr<const Model> model = Load({"LlamaForCausalLM", "", {}}, folder.path());
+  ASSERT_NE(model, nullptr);
+  const ReferenceModel reference(*model, 2);
+  ReferenceCache cache;
+  EXPECT_EQ(reference.Forward(97, &cache).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(reference.Forward(-1, &cache).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_TRUE(reference.Forward(0, &cache).ok());
+  EXPECT_TRUE(reference.Forward(0, &cache).ok());
+  EXPECT_EQ(reference.Forward(0, &cache).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST(Forward, AValueThatOverflowsBinary16IsNamed) {
+  const testing::TempFolder folder;
+  Case overflowing = {.architecture = "Qwen2ForCausalLM",
+                      .shape = {.qkv_bias = true, .type = DataType::kF16}};
+  std::vector<StoredTensor> tensors = RandomTensors(overflowing.shape).All();
+  std::vector<float> steep(32 * 48);  // Rows of both signs: one of them overflows for any input.
+  for (size_t i = 0; i < steep.size(); ++i) steep[i] = i / 48 % 2 == 0 ? 60000.0f : -60000.0f;
+  for (StoredTensor& tensor : tensors) {
+    if (tensor.name == "model.layers.1.self_attn.v_proj.bias") {
+      tensor = Store(tensor.name, DataType::kF16, tensor.shape, std::vector<float>(32, 65504.0f));
+    }
+    if (tensor.name == "model.layers.1.self_attn.v_proj.weight") {
+      tensor = Store(tensor.name, DataType::kF16, tensor.shape, steep);
+    }
+  }
+  WriteFolder(folder.path(), ConfigOf(overflowing.shape, overflowing.architecture, ""), tensors);
+  const auto model = LoadModel(folder.path());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const ReferenceModel reference(**model, 4);
+  ReferenceCache cache;
+  const absl::Status status = reference.Forward(3, &cache).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(std::string(status.message()).find("layer 1: the value cache"), std::string::npos)
+      << status;
+}
+
+}  // namespace
+}  // namespace reenact::local_engine
