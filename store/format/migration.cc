@@ -52,7 +52,9 @@ MigrationResult Migrate(sqlite::Connection* connection, const MigrationPlan& pla
   if (version == plan.version) return MigrationResult::kOk;
   *failure = RunSteps(connection, plan, version);
   if (*failure == Failure::kNone) return MigrationResult::kOk;
-  *why = "migration from version " + std::to_string(version) + " failed: " + connection->message();
+  *why = (empty ? "cannot be begun: "
+                : "cannot be brought up from version " + std::to_string(version) + ": ") +
+         connection->message();
   if (connection->in_transaction()) (void)connection->Execute("ROLLBACK");
   return MigrationResult::kFailed;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace reenact::store {
@@ -19,6 +20,27 @@ int OpenFile(const std::string& path, int flags, unsigned mode, FileDescriptor* 
   if (fd < 0) return errno;
   *file = FileDescriptor(fd);
   return 0;
+}
+
+int OpenRegularFile(const std::string& path, int flags, unsigned mode, FileDescriptor* file) {
+  FileDescriptor opened;
+  // Without O_NONBLOCK a FIFO waits for its other end; on regular files it changes nothing.
+  if (const int code = OpenFile(path, flags | O_NONBLOCK | O_NOCTTY, mode, &opened); code != 0) {
+    return code == EISDIR || IsOtherThanFile(path) ? kNoRegularFile : code;
+  }
+
+  struct stat status {};
+
+  if (::fstat(opened.get(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return kNoRegularFile;
+  *file = std::move(opened);
+  return 0;
+}
+
+bool IsOtherThanFile(const std::string& path) {
+  struct stat status {};
+
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 int WriteAll(int fd, std::string_view bytes) {
@@ -47,7 +69,7 @@ int SyncFolder(const std::string& path) {
 int ReadWholeFile(const std::string& path, size_t max_bytes, std::string* bytes) {
   bytes->clear();
   FileDescriptor file;
-  if (const int code = OpenFile(path, O_RDONLY, 0, &file); code != 0) return code;
+  if (const int code = OpenRegularFile(path, O_RDONLY, 0, &file); code != 0) return code;
   char buffer[16384];
   for (;;) {
     const ssize_t size = ::read(file.get(), buffer, sizeof(buffer));
@@ -71,6 +93,7 @@ std::string FileNameOf(const std::string& path) {
 }
 
 std::string DescribeErrno(int code) {
+  if (code == kNoRegularFile) return "it is no regular file";
   char buffer[128];
   // The GNU form, which returns the text.
   return ::strerror_r(code, buffer, sizeof(buffer));

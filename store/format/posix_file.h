@@ -36,16 +36,22 @@ class FileDescriptor {
 
 // All return 0, or errno.
 int OpenFile(const std::string& path, int flags, unsigned mode, FileDescriptor* file);
+// The same for regular files only; kNoRegularFile for anything else. A FIFO that lies where a file
+// should be would otherwise hold its opener up for ever.
+int OpenRegularFile(const std::string& path, int flags, unsigned mode, FileDescriptor* file);
+inline constexpr int kNoRegularFile = -1;  // No errno says it.
+// Something is there, and it is no regular file.
+bool IsOtherThanFile(const std::string& path);
 int WriteAll(int fd, std::string_view bytes);
 int SyncFile(int fd);
 int SyncFolder(const std::string& path);
-// Up to `max_bytes` of the file; EFBIG when there is more.
+// Up to `max_bytes` of a regular file; EFBIG when there is more.
 int ReadWholeFile(const std::string& path, size_t max_bytes, std::string* bytes);
 
 // "a/b" of "a/b/c"; "." of "c".
 std::string FolderOf(const std::string& path);
 std::string FileNameOf(const std::string& path);
-// strerror without its thread problem.
+// strerror without its thread problem; knows kNoRegularFile.
 std::string DescribeErrno(int code);
 
 }  // namespace reenact::store

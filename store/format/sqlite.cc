@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "store/format/posix_file.h"
 #include "store/format/sqlite_mutex.h"
 
 namespace reenact::store::sqlite {
@@ -27,6 +28,14 @@ int FlagsOf(OpenMode mode) {
       return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   }
   return SQLITE_OPEN_READONLY;
+}
+
+// The first of the files that SQLite would open for `path` and must not.
+std::string OtherThanFile(const std::string& path) {
+  for (const char* suffix : {"", "-journal", "-wal"}) {
+    if (IsOtherThanFile(path + suffix)) return path + suffix;
+  }
+  return {};
 }
 
 // "file:/a%3fb?immutable=1"
@@ -85,10 +94,11 @@ Failure Classify(int code) {
 }
 
 Connection::Connection(Connection&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)) {}
+    : handle_(std::exchange(other.handle_, nullptr)), refused_(std::move(other.refused_)) {}
 
 Connection& Connection::operator=(Connection&& other) noexcept {
   std::swap(handle_, other.handle_);
+  std::swap(refused_, other.refused_);
   return *this;
 }
 
@@ -99,6 +109,8 @@ Connection::~Connection() {
 Failure Connection::Open(const std::string& path, OpenMode mode) {
   UseForkSafeSqliteMutexes();
   sqlite3_close_v2(std::exchange(handle_, nullptr));
+  refused_ = OtherThanFile(path);
+  if (!refused_.empty()) return Failure::kCannotOpen;
   const std::string name = mode == OpenMode::kImmutable ? ImmutableUri(path) : path;
   const int code = sqlite3_open_v2(
       name.c_str(), &handle_, FlagsOf(mode) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
@@ -181,6 +193,7 @@ int64_t Connection::changes() const {
 }
 
 std::string Connection::message() const {
+  if (!refused_.empty()) return refused_ + " is no regular file";
   if (handle_ == nullptr) return "out of memory";
   return std::string(sqlite3_errmsg(handle_)) + " (SQLite code " +
          std::to_string(sqlite3_extended_errcode(handle_)) + ")";

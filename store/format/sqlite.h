@@ -20,7 +20,7 @@ enum class Failure : uint8_t {
   kFull,          // No room on the disk, or a quota.
   kIo,            // Reading, writing or syncing failed.
   kReadOnly,      // The file or its folder may not be written.
-  kCannotOpen,    // Not there, no permission, a folder.
+  kCannotOpen,    // Not there, no permission, no regular file.
   kCorrupt,       // The file is damaged.
   kNotADatabase,  // The file is something else, or encrypted.
   kConstraint,    // A row contradicts the schema.
@@ -53,7 +53,8 @@ class Connection {
   // Opens with the settings that every file of a store wants: no trusted schema, cell sizes
   // checked, no memory map, temporary tables in memory, foreign keys on, a busy timeout of 5 s.
   // Write modes set synchronous=NORMAL. The journal mode is left as it is. Opening alone reads
-  // nothing of the file.
+  // nothing of the file. kCannotOpen at once for what is no regular file, as is the file itself
+  // or one beside it (-wal, -journal): SQLite would wait at a FIFO for ever.
   Failure Open(const std::string& path, OpenMode mode);
 
   // Runs all statements of `sql`; rows are dropped.
@@ -85,6 +86,7 @@ class Connection {
   Failure QueryFirst(const char* sql, Statement* statement, bool* found);
 
   sqlite3* handle_ = nullptr;
+  std::string refused_;  // The file that was not given to SQLite.
 };
 
 // A prepared statement. Parameters count from 1, columns from 0. Bound bytes are not copied: they

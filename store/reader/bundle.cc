@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "store/format/posix_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/run_assembly.h"
 #include "store/reader/internal/run_writer.h"
@@ -160,6 +161,9 @@ absl::StatusOr<std::vector<const schema::RecordedRun*>> NewRuns(const Bundle& bu
 absl::Status WriteBundle(const Bundle& bundle, const std::string& path, bool replace) {
   if (!replace && access(path.c_str(), F_OK) == 0)
     return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
+  // As root, a rename would put a file in the place of /dev/null.
+  if (IsOtherThanFile(path))
+    return absl::FailedPreconditionError(absl::StrCat(path, " is no regular file"));
   // Beside its place, so that the rename stays within one file system.
   const std::string temporary = absl::StrCat(path, ".", ToString(NewUlid()), ".tmp");
   absl::Status written = WriteTo(bundle, temporary);

@@ -78,6 +78,8 @@ class StoreIncidents : public Incidents {
   absl::Status AddNote(const schema::Ulid& incident, const std::string& text) override;
   absl::Status Close(const schema::Ulid& incident, const std::string& note) override;
 
+  const std::vector<std::string>& problems() const override { return segments_->problems(); }
+
  private:
   absl::StatusOr<IncidentRecords> Read();
   absl::StatusOr<IncidentPlan> Plan(const IncidentRecords& records, const schema::Mark* extra);

@@ -55,6 +55,8 @@ class Incidents {
   virtual absl::StatusOr<Incident> Find(const std::string& text) = 0;
   virtual absl::Status AddNote(const schema::Ulid& incident, const std::string& text) = 0;
   virtual absl::Status Close(const schema::Ulid& incident, const std::string& note) = 0;
+  // Files that could not be read so far, one sentence each: marks in them are not known.
+  virtual const std::vector<std::string>& problems() const = 0;
 };
 
 }  // namespace reenact::store

@@ -122,6 +122,19 @@ TEST(Bundle, AnExistingFileIsKeptUnlessReplaced) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
 }
 
+// A rename would put a file in the place of a device.
+TEST(Bundle, OnlyARegularFileIsReplaced) {
+  RecordedStore store;
+  const std::string fifo = store.path() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(WriteBundle({}, fifo, true).code(), absl::StatusCode::kFailedPrecondition);
+
+  struct stat status {};
+
+  ASSERT_EQ(stat(fifo.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISFIFO(status.st_mode));
+}
+
 TEST(Bundle, SequencesThatCannotBeKeptApartAreRefused) {
   RecordedStore store;
   Bundle bundle;

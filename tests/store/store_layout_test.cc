@@ -131,6 +131,18 @@ TEST(PrepareStore, ADamagedKeyIsNamed) {
   EXPECT_NE(why.find("5 bytes instead of 32"), std::string::npos) << why;
 }
 
+// Opening it would wait for ever, and the host with it.
+TEST(PrepareStore, AFifoInPlaceOfTheKeyIsNamed) {
+  TempFolder folder;
+  const StoreLayout layout{folder.path()};
+  ASSERT_EQ(::mkfifo(layout.key_file().c_str(), 0600), 0);
+  std::string key;
+  std::string why;
+  EXPECT_FALSE(PrepareStore(layout, &key, &why));
+  EXPECT_NE(why.find(layout.key_file()), std::string::npos) << why;
+  EXPECT_NE(why.find("no regular file"), std::string::npos) << why;
+}
+
 TEST(PrepareStore, AFolderThatMayNotBeWrittenIsNamed) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   TempFolder folder;

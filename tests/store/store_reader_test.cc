@@ -1,5 +1,6 @@
 #include "store/reader/store_reader.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -7,6 +8,8 @@
 
 #include <fstream>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "tests/store/recorded_store.h"
 
@@ -204,6 +207,52 @@ TEST(StoreReader, ACorruptSegmentHidesNoOther) {
   EXPECT_NE(reader->problems()[1].find("schema version 7"), std::string::npos);
   EXPECT_EQ(StoreReader::Open(newer_path).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(StoreReader::Open(bad_path).status().code(), absl::StatusCode::kDataLoss);
+}
+
+// Each of these lies where a segment should be. SQLite would wait at a FIFO for ever.
+TEST(StoreReader, WhatIsNoFileIsNamedAndHidesNothing) {
+  RecordedStore store;
+  auto good = store.NewSegment();
+  WriteRun(good.get(), SampleRun(1));
+  store.Seal(good.get());
+  const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> kinds = {
+      {"fifo", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }},
+      {"folder", [](const std::string& path) { std::filesystem::create_directory(path); }},
+      {"loop", [](const std::string& path) { std::filesystem::create_symlink(path, path); }},
+      {"link to nothing",
+       [](const std::string& path) { std::filesystem::create_symlink(path + ".gone", path); }},
+      {"old and empty",
+       [](const std::string& path) {
+         std::ofstream(path).flush();
+         const timespec long_ago[2] = {{.tv_sec = 1'700'000'000, .tv_nsec = 0},
+                                       {.tv_sec = 1'700'000'000, .tv_nsec = 0}};
+         ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), long_ago, 0), 0);
+       }},
+  };
+  int64_t unix_ms = 1'700'000'001'000;
+  for (const auto& [kind, make] : kinds) {
+    SCOPED_TRACE(kind);
+    const std::string path = store.NewSegmentPath(++unix_ms);
+    make(path);
+    auto reader = OpenStore(store.path());
+    auto list = reader->ListRuns({});
+    ASSERT_TRUE(list.ok()) << list.status();
+    EXPECT_EQ(list->size(), 1U);
+    EXPECT_TRUE(reader->LoadRun(RunId(1), {}).ok());
+    ASSERT_EQ(reader->problems().size(), 1U);
+    EXPECT_NE(reader->problems()[0].find(path.substr(path.rfind('/') + 1)), std::string::npos)
+        << reader->problems()[0];
+    std::filesystem::remove(path);
+  }
+}
+
+// One that is just being begun has no bytes yet, and nothing is wrong with it.
+TEST(StoreReader, ASegmentThatIsBeingBegunIsNoProblem) {
+  RecordedStore store;
+  std::ofstream(store.NewSegmentPath(1'700'000'001'000)).flush();
+  auto reader = OpenStore(store.path());
+  EXPECT_TRUE(reader->ListRuns({}).ok());
+  EXPECT_TRUE(reader->problems().empty());
 }
 
 // cases/replay.md 20

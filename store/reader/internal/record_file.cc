@@ -69,9 +69,8 @@ std::string FileName(const std::string& path) {
 
 absl::Status ToStatus(Failure failure, const sqlite::Connection& connection,
                       const std::string& name, std::string_view what) {
-  const std::string text =
-      absl::StrCat(name, ": ", absl::string_view(what.data(), what.size()), ": ",
-                   connection.is_open() ? connection.message() : "out of memory");
+  const std::string text = absl::StrCat(name, ": ", absl::string_view(what.data(), what.size()),
+                                        ": ", connection.message());
   switch (failure) {
     case Failure::kNone:
       return absl::OkStatus();
@@ -99,9 +98,13 @@ absl::StatusOr<std::unique_ptr<RecordFile>> RecordFile::Open(const std::string& 
 
   if (stat(path.c_str(), &status) != 0) {
     const std::string text = absl::StrCat(path, ": ", strerror(errno));
-    return errno == EACCES ? absl::PermissionDeniedError(text) : absl::NotFoundError(text);
+    if (errno == EACCES) return absl::PermissionDeniedError(text);
+    // A link that leads nowhere is no file that was pruned meanwhile.
+    const bool absent = errno == ENOENT && lstat(path.c_str(), &status) != 0;
+    return absent ? absl::NotFoundError(text) : absl::DataLossError(text);
   }
-  if (!S_ISREG(status.st_mode)) return absl::DataLossError(absl::StrCat(path, " is no file"));
+  if (!S_ISREG(status.st_mode))
+    return absl::DataLossError(absl::StrCat(path, " is no regular file"));
   if (access(path.c_str(), R_OK) != 0)
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", strerror(errno)));
   auto file = std::make_unique<RecordFile>();

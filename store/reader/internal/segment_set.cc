@@ -17,11 +17,22 @@ namespace {
 
 // Each open segment may keep 32 MiB of decoded bodies.
 constexpr size_t kMaxOpenSegments = 4;
+// A segment that is being begun is empty for a moment, hardly for so long.
+constexpr int64_t kBeginningNs = 10'000'000'000;
 
 absl::Status CannotRead(const std::string& path) {
   const std::string text = absl::StrCat(path, ": ", strerror(errno));
   return errno == EACCES || errno == EPERM ? absl::PermissionDeniedError(text)
                                            : absl::NotFoundError(text);
+}
+
+// There, without a byte, and not just now begun: whatever it held is lost (a copy that was cut
+// short, a file system that was not shut down).
+bool StayedEmpty(const std::string& path) {
+  struct stat status {};
+
+  return stat(path.c_str(), &status) == 0 && status.st_size == 0 &&
+         WallNowNs() - int64_t{status.st_mtim.tv_sec} * 1'000'000'000 > kBeginningNs;
 }
 
 }  // namespace
@@ -41,6 +52,8 @@ absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& 
   set->is_folder_ = true;
   set->layout_.root = path;
   const std::string segments = set->layout_.segments();
+  if (stat(segments.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    return absl::NotFoundError(absl::StrCat(path, " is no store: ", segments, " is no folder"));
   if (access(segments.c_str(), R_OK | X_OK) != 0) {
     if (errno != ENOENT) return CannotRead(segments);
     if (access(set->layout_.incidents().c_str(), R_OK) != 0)
@@ -73,7 +86,8 @@ absl::Status SegmentSet::Visit(const std::string& name,
   }
   auto reader = SegmentReader::Open(PathOf(name));
   if (!reader.ok()) {
-    if (!absl::IsNotFound(reader.status())) AddProblem(std::string(reader.status().message()));
+    if (!absl::IsNotFound(reader.status()) || StayedEmpty(PathOf(name)))
+      AddProblem(std::string(reader.status().message()));
     return absl::OkStatus();
   }
   SegmentReader& opened = **reader;

@@ -47,7 +47,7 @@ int ReadAll(int fd, std::string* text) {
 }
 
 int Open(const std::string& path, OpenManifest* manifest) {
-  int code = OpenFile(path, O_RDWR | O_CREAT | O_APPEND, 0600, &manifest->file);
+  int code = OpenRegularFile(path, O_RDWR | O_CREAT | O_APPEND, 0600, &manifest->file);
   if (code == 0) code = LockFile(manifest->file.get());
   if (code == 0) code = ReadAll(manifest->file.get(), &manifest->text);
   if (code != 0) return code;

@@ -37,7 +37,7 @@ int CheckWritable(const std::string& path) {
   struct stat status {};
 
   if (::stat(path.c_str(), &status) != 0) return errno;
-  if (!S_ISREG(status.st_mode)) return EISDIR;
+  if (!S_ISREG(status.st_mode)) return kNoRegularFile;
   // The mode bits tell a sealed file even to root, whom access() lets through.
   return (status.st_mode & 0200) != 0 ? 0 : EACCES;
 }
@@ -58,6 +58,7 @@ WriteCode ErrnoToWriteCode(int code) {
     case ENOENT:
     case ENOTDIR:
     case EISDIR:
+    case kNoRegularFile:
       return WriteCode::kRefused;
     case ENOMEM:
     case EMFILE:
