@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -87,6 +88,36 @@ class RandomTensors {
   std::minstd_rand random_{20261130};
   std::vector<StoredTensor> tensors_;
 };
+
+// The same model with its layers' F32 matrices as W8A8: signed bytes and a scale per row.
+inline std::vector<StoredTensor> QuantisedToBytes(const std::vector<StoredTensor>& tensors) {
+  std::vector<StoredTensor> quantised;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.shape.size() != 2 || !tensor.name.starts_with("model.layers.")) {
+      quantised.push_back(tensor);
+      continue;
+    }
+    const uint64_t columns = tensor.shape[1];
+    std::vector<float> values(tensor.data.size() / sizeof(float));
+    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+    StoredTensor bytes{tensor.name, DataType::kI8, tensor.shape, ""};
+    std::vector<float> scales;
+    for (size_t begin = 0; begin < values.size(); begin += columns) {
+      float largest = 0;
+      for (size_t k = 0; k < columns; ++k) {
+        largest = std::fmax(largest, std::fabs(values[begin + k]));
+      }
+      scales.push_back(largest / 127.0f);
+      for (size_t k = 0; k < columns; ++k) {
+        bytes.data += static_cast<char>(std::lround(values[begin + k] / scales.back()));
+      }
+    }
+    quantised.push_back(bytes);
+    quantised.push_back(
+        Store(tensor.name + "_scale", DataType::kF32, {tensor.shape[0], 1}, scales));
+  }
+  return quantised;
+}
 
 // `more` begins with a comma.
 inline std::string ConfigOf(const RandomModelShape& shape, const std::string& architecture,

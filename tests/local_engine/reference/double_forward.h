@@ -19,7 +19,7 @@ class DoubleForward {
  public:
   using Row = std::vector<double>;
 
-  // Weights of F32, F16 and BF16. `attention_factor`: of YaRN, else 1.
+  // Activations are quantised where the engine does it. `attention_factor`: of YaRN, else 1.
   explicit DoubleForward(const Model& model, double attention_factor = 1.0)
       : model_(model),
         frequencies_(InverseFrequencies(model.config.rope)),
@@ -54,11 +54,31 @@ class DoubleForward {
     for (size_t k = 0; k < x->size(); ++k) (*x)[k] += delta[k];
   }
 
-  static Row Multiply(const Projection& projection, const Row& x) {
+  // To the nearest of 255 steps per group, as Q8_0 and W8A8 want it.
+  static Row Quantised(Row x, size_t group_size) {
+    for (size_t begin = 0; begin < x.size(); begin += group_size) {
+      double largest = 0;
+      for (size_t k = begin; k < begin + group_size; ++k) {
+        largest = std::fmax(largest, std::fabs(x[k]));
+      }
+      const double step = largest / 127.0;
+      for (size_t k = begin; k < begin + group_size && step > 0; ++k) {
+        x[k] = std::nearbyint(x[k] / step) * step;
+      }
+    }
+    return x;
+  }
+
+  static Row Multiply(const Projection& projection, const Row& exact) {
+    const DataType type = projection.weight->type;
+    const Row x = type == DataType::kI8     ? Quantised(exact, exact.size())
+                  : type == DataType::kQ8_0 ? Quantised(exact, 32)
+                                            : exact;
     Row y(projection.weight->shape[0]);
     for (size_t output = 0; output < y.size(); ++output) {
       const Row w = RowOf(*projection.weight, projection.RowOf(output));
       for (size_t k = 0; k < x.size(); ++k) y[output] += w[k] * x[k];
+      if (!projection.row_scales.empty()) y[output] *= projection.row_scales[output];
       if (!projection.bias.empty()) y[output] += projection.bias[output];
     }
     return y;

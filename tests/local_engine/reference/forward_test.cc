@@ -26,11 +26,13 @@ struct Case {
   double attention_factor = 1.0;
   double bound = 1e-4;
   int32_t length = 40;
+  bool w8a8 = false;  // The layers' matrices as bytes.
 };
 
 std::unique_ptr<const Model> Load(const Case& which, const std::string& folder) {
-  WriteFolder(folder, ConfigOf(which.shape, which.architecture, which.more),
-              RandomTensors(which.shape).All());
+  std::vector<StoredTensor> tensors = RandomTensors(which.shape).All();
+  if (which.w8a8) tensors = QuantisedToBytes(tensors);
+  WriteFolder(folder, ConfigOf(which.shape, which.architecture, which.more), tensors);
   absl::StatusOr<std::unique_ptr<const Model>> model = LoadModel(folder);
   EXPECT_TRUE(model.ok()) << model.status();
   return model.ok() ? *std::move(model) : nullptr;
@@ -108,6 +110,11 @@ TEST(Forward, NarrowTypesStayWithinTheirCachesRounding) {
       {.architecture = "LlamaForCausalLM", .shape = {.type = DataType::kF16}, .bound = 0.02});
 }
 
+// Where binary64 and binary32 round an activation to neighbouring steps, one step of 255 is seen.
+TEST(Forward, W8A8IsWithinAStepOfItsActivations) {
+  ExpectWithinBound({.architecture = "LlamaForCausalLM", .bound = 0.02, .w8a8 = true});
+}
+
 // The hash of all logits and of the cache of one sequence.
 std::string HashOf(const Case& which) {
   const testing::TempFolder folder;
@@ -136,6 +143,8 @@ TEST(Forward, GoldenHashesOfEveryTypeAndArchitecture) {
             "f402b4c39be271b708401e6cdb3147f888bb70a10ec093035fb08fac1da38cb1");
   EXPECT_EQ(HashOf({"Qwen2ForCausalLM", "", {.tied = true, .qkv_bias = true}}),
             "c747c3efdf685c36247fdf2c4847be782411a0b2ed5b53dfaf60ca2abc5d529c");
+  EXPECT_EQ(HashOf({.architecture = "LlamaForCausalLM", .w8a8 = true}),
+            "872b363dd7c3711761d2aeaadf03d61237001023e113ffa56a35bd171a004cf3");
   EXPECT_EQ(HashOf({"Qwen3ForCausalLM", "", {.qk_norm = true}}),
             "485bb127bcddfc867a46ecd3458d02b6498012b6019117f53f51ba3b04283569");
 }
