@@ -66,6 +66,12 @@ absl::Status CheckCharacter(std::string_view text, std::string_view what) {
 absl::Status CheckStages(const TokenizerConfig& config) {
   for (const PreTokenizerStage& stage : config.pre_tokenizers) {
     if (stage.kind != PreTokenizerStage::Kind::kMetaspace) continue;
+    // Elsewhere it would matter from which place of the input a changed word came.
+    if (stage.prepend_scheme == PrependScheme::kFirst &&
+        (!config.normalizers.empty() || &stage != &config.pre_tokenizers.front())) {
+      return absl::UnimplementedError(
+          "Metaspace with prepend_scheme \"first\" after another stage is not supported");
+    }
     absl::Status status = CheckCharacter(stage.replacement, "replacement of Metaspace");
     if (!status.ok()) return status;
   }

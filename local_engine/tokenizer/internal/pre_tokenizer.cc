@@ -129,7 +129,6 @@ absl::Status PreTokenizer::Apply(WordList* words) const {
 absl::Status PreTokenizer::ApplyStage(const Stage& stage, WordList* words) {
   const PreTokenizerStage& config = stage.config;
   WordList result;
-  result.begins_input = words->begins_input;
   std::vector<Span> spans;
   std::string changed;
   size_t begin = 0;
@@ -158,7 +157,6 @@ absl::Status PreTokenizer::ApplyStage(const Stage& stage, WordList* words) {
       spans.push_back({0, word.size(), false});
     }
     for (const Span& span : spans) {
-      if (begins_input && result.ends.empty() && span.begin > 0) result.begins_input = false;
       const std::string_view piece = word.substr(span.begin, span.end - span.begin);
       if (config.kind != PreTokenizerStage::Kind::kByteLevel) {
         result.Add(piece);

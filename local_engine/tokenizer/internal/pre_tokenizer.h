@@ -20,7 +20,7 @@ namespace reenact::local_engine {
 struct WordList {
   std::string text;
   std::vector<size_t> ends;   // Of each word, in `text`.
-  bool begins_input = false;  // Whether the first word begins where the whole input did.
+  bool begins_input = false;  // Whether they are one word yet, from the start of the whole input.
 
   void Add(std::string_view word) {
     if (word.empty()) return;

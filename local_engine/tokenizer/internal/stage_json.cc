@@ -268,7 +268,6 @@ void AppendTemplateIds(Fields* fields, const Json& piece, std::vector<uint32_t>*
   fields->Fail("names a special token that it does not define");
 }
 
-// Around what the processors before made of a text.
 void ReadTemplate(Fields* fields, std::vector<uint32_t>* prefix_ids,
                   std::vector<uint32_t>* suffix_ids) {
   const Json* single = fields->Find("single");
@@ -287,8 +286,8 @@ void ReadTemplate(Fields* fields, std::vector<uint32_t>* prefix_ids,
     }
   }
   if (text_count != 1) fields->Fail("has a template without the text, or with it twice");
-  prefix_ids->insert(prefix_ids->begin(), before.begin(), before.end());
-  suffix_ids->insert(suffix_ids->end(), after.begin(), after.end());
+  *prefix_ids = std::move(before);
+  *suffix_ids = std::move(after);
 }
 
 }  // namespace
@@ -307,10 +306,14 @@ absl::Status ReadPreTokenizers(const std::string& json, std::vector<PreTokenizer
 
 absl::Status ReadPostProcessor(const std::string& json, std::vector<uint32_t>* prefix_ids,
                                std::vector<uint32_t>* suffix_ids) {
-  const auto read = [prefix_ids, suffix_ids](Fields* fields) {
+  bool has_template = false;
+  const auto read = [&](Fields* fields) {
     const std::string type = fields->Type();
-    if (type == "TemplateProcessing") {
+    if (type == "TemplateProcessing" && !has_template) {
+      has_template = true;
       ReadTemplate(fields, prefix_ids, suffix_ids);
+    } else if (type == "TemplateProcessing") {
+      fields->Refuse("a template around a template");
     } else if (type != "ByteLevel") {  // That one trims offsets, which are not kept here.
       fields->Refuse(type);
     }
