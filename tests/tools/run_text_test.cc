@@ -101,6 +101,30 @@ TEST(Concerns, NameBodiesThatWereCut) {
   EXPECT_TRUE(Has(text, "cannot be replayed"));
 }
 
+// cases/reports.md 70: what a run was given and what it gave back, too.
+TEST(Concerns, NameInputOutputAndComponentsThatWereCut) {
+  const schema::RecordedRun whole = tests::WrongRefund();
+  ASSERT_TRUE(whole.end.has_value());
+  ASSERT_FALSE(whole.components.empty());
+  EXPECT_FALSE(Has(Render(whole), "was cut by a limit"));
+  const auto cut = [](schema::Body* body) {
+    body->cut = true;
+    body->original_size = 5'400'000;
+  };
+  schema::RecordedRun input = whole;
+  cut(&input.run.input);
+  std::string line = LineWith(Render(input), "the run's input was cut by a limit");
+  EXPECT_TRUE(Has(line, "of 5.4 MB are here; it cannot be replayed")) << line;
+  schema::RecordedRun output = whole;
+  cut(&output.end->output);
+  line = LineWith(Render(output), "the run's output was cut by a limit");
+  EXPECT_TRUE(Has(line, "of 5.4 MB are here; a replay compares no more than that")) << line;
+  schema::RecordedRun component = whole;
+  cut(&component.components[0].content);
+  line = LineWith(Render(component), whole.components[0].name + " was cut by a limit");
+  EXPECT_TRUE(Has(line, "of 5.4 MB are here; a replay compares no more than that")) << line;
+}
+
 TEST(Renderers, LetNothingRecordedActOnTheTerminal) {
   const schema::RecordedRun run = tests::HostileRun();
   const RunView view = ViewRun(run);

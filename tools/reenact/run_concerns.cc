@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "schema/model_name.h"
 #include "tools/reenact/run_view.h"
@@ -54,6 +55,17 @@ class ConcernFinder {
       if (gap.first_sequence != 0 && after) text += ", about event " + std::to_string(*after);
       Wrong({}, text + ": what is not here may have happened all the same");
     }
+    LookAtContents(recorded);
+  }
+
+  void LookAtContents(const schema::RecordedRun& recorded) {
+    constexpr std::string_view kPartly = "a replay compares no more than that";
+    LookAtBody({}, recorded.run.input, "the run's input", "it cannot be replayed");
+    if (recorded.end) LookAtBody({}, recorded.end->output, "the run's output", kPartly);
+    for (const schema::Component& component : recorded.components) {
+      const std::string what = component.kind + " " + component.name;
+      LookAtBody({}, component.content, "the content of " + what, kPartly);
+    }
   }
 
   std::optional<int64_t> LastIndexUpTo(uint64_t sequence) const {
@@ -74,8 +86,9 @@ class ConcernFinder {
       }
       Wrong(event.index, std::move(text));
     }
-    LookAtBody(event, event.event->request, "request");
-    LookAtBody(event, event.event->response, "answer");
+    constexpr std::string_view kNever = "it cannot be replayed";
+    LookAtBody(event.index, event.event->request, what + ": the request", kNever);
+    LookAtBody(event.index, event.event->response, what + ": the answer", kNever);
     if (!event.is_model()) return;
     const int64_t attempts = schema::AttemptCount(event.event->exchange);
     if (attempts > 1) Careful(event.index, what + " took " + Counted(attempts, "attempt"));
@@ -89,11 +102,11 @@ class ConcernFinder {
     }
   }
 
-  void LookAtBody(const EventView& event, const schema::Body& body, std::string_view which) {
+  void LookAtBody(std::optional<int64_t> event, const schema::Body& body, const std::string& what,
+                  std::string_view consequence) {
     if (!body.cut) return;
-    Wrong(event.index, AddressOf(*event.event) + ": the " + std::string(which) +
-                           " was cut by a limit, " + FormatSize(body.bytes.size()) + " of " +
-                           FormatSize(body.original_size) + " are here; it cannot be replayed");
+    Wrong(event, what + " was cut by a limit, " + FormatSize(body.bytes.size()) + " of " +
+                     FormatSize(body.original_size) + " are here; " + std::string(consequence));
   }
 
   void LookAtModelNames() {
