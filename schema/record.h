@@ -65,7 +65,7 @@ struct Body {
   bool redacted = false;       // Secrets were replaced: byte-exactness is not claimed.
   bool cut = false;            // A limit cut it: the two fields below describe the whole.
   uint64_t original_size = 0;  // Bytes before the cut; 0 unless cut.
-  Digest original_digest{};    // SHA-256 of the whole; zeros unless cut.
+  Digest original_digest{};    // SHA-256 of the whole, salted beside a `salt`; zeros: unknown.
   // The salt under which the integrity chain commits to `bytes`. Absent on a new body (the writer
   // draws one); present on one that was read, so that a copy commits to the same digest.
   std::optional<std::array<uint8_t, 32>> salt;

@@ -21,6 +21,11 @@ Digest BodyDigest(std::string_view salt, std::string_view bytes) noexcept {
   return hash.Finish();
 }
 
+Digest SaltedOriginalDigest(std::string_view salt, const Digest& sha256_of_whole) noexcept {
+  if (sha256_of_whole == Digest{}) return sha256_of_whole;
+  return BodyDigest(salt, AsBytes(sha256_of_whole));
+}
+
 void Link::Begin(const Digest& previous, Table table, int64_t ordinal) {
   buffer_.assign(AsBytes(previous));
   schema::PutVarint(&buffer_, static_cast<uint64_t>(table));

@@ -29,6 +29,12 @@ schema::Digest FirstLink(const schema::Ulid& segment_id) noexcept;
 // What a body row commits to: SHA-256(salt || bytes).
 schema::Digest BodyDigest(std::string_view salt, std::string_view bytes) noexcept;
 
+// What is stored of the whole of a body that was cut: SHA-256(salt || SHA-256(whole)), so that
+// whoever has the whole can tell it, and nobody can once the salt is erased. Zeros, which say that
+// the whole is not known, stay zeros.
+schema::Digest SaltedOriginalDigest(std::string_view salt,
+                                    const schema::Digest& sha256_of_whole) noexcept;
+
 // Builds one link, column by column in the table's order, the ordinal excepted.
 class Link {
  public:

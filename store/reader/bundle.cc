@@ -120,19 +120,25 @@ absl::Status CheckWhole(const std::string& path) {
                    " does not fit the chain: the file was changed"));
 }
 
+// The salt, and what was made with it: a record that came without salts was given some here.
+void ForgetSalt(schema::Body* body) {
+  body->salt.reset();
+  body->original_digest = {};
+}
+
 // What makes two records of one run the same: not its marks, which come later, nor what belongs to
 // its process.
 std::string ContentOf(schema::RecordedRun recorded) {
   recorded.in_progress = false;
   recorded.marks.clear();
   recorded.gaps.clear();
-  recorded.run.input.salt.reset();
-  for (auto& component : recorded.components) component.content.salt.reset();
+  ForgetSalt(&recorded.run.input);
+  for (auto& component : recorded.components) ForgetSalt(&component.content);
   for (auto& event : recorded.events) {
-    event.request.salt.reset();
-    event.response.salt.reset();
+    ForgetSalt(&event.request);
+    ForgetSalt(&event.response);
   }
-  if (recorded.end) recorded.end->output.salt.reset();
+  if (recorded.end) ForgetSalt(&recorded.end->output);
   Bundle single;
   single.runs.push_back(std::move(recorded));
   return ToJsonl(single);

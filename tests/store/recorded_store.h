@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include "schema/record.h"
+#include "store/format/chain.h"
 #include "store/store_layout.h"
 #include "store/writer/segment_writer.h"
 
@@ -213,9 +214,13 @@ inline void ExpectSameBody(const schema::Body& expected, const schema::Body& act
   EXPECT_EQ(expected.redacted, actual.redacted);
   EXPECT_EQ(expected.cut, actual.cut);
   EXPECT_EQ(expected.original_size, actual.original_size);
-  EXPECT_EQ(expected.original_digest, actual.original_digest);
   if (expected.salt) {
     EXPECT_EQ(expected.salt, actual.salt);
+    EXPECT_EQ(expected.original_digest, actual.original_digest);
+  } else if (actual.salt) {
+    EXPECT_EQ(SaltedOriginalDigest({reinterpret_cast<const char*>(actual.salt->data()), 32},
+                                   expected.original_digest),
+              actual.original_digest);
   }
 }
 

@@ -128,7 +128,6 @@ void WriteBody(std::string_view name, const schema::Body& body, bool bytes, Json
   json->BoolField("cut", body.cut);
   if (body.cut) {
     json->UintField("original_size_bytes", body.original_size);
-    json->TextField("original_sha256", schema::ToHex(body.original_digest));
   }
   if (bytes) json->TextField("bytes", body.bytes);
   json->EndObject();

@@ -129,7 +129,8 @@ Json BodyToJson(const schema::Body& body) {
   if (body.redacted) out["redacted"] = true;
   if (body.cut) {
     out["original_size"] = UnsignedToJson(body.original_size);
-    out["original_sha256"] = schema::ToHex(body.original_digest);
+    if (body.original_digest != schema::Digest{})
+      out["original_digest"] = schema::ToHex(body.original_digest);
   }
   if (body.salt) {
     out["salt"] =
@@ -261,9 +262,9 @@ schema::Body JsonFields::BodyOf(const char* key) {
   body.cut = fields.Has("original_size");
   if (body.cut) {
     body.original_size = fields.Unsigned("original_size");
-    if (!fields.Has("original_sha256") ||
-        !HexToArray((*value)["original_sha256"], &body.original_digest))
-      fields.Fail("original_sha256", "is not 64 hex digits");
+    if (fields.Has("original_digest") &&
+        !HexToArray((*value)["original_digest"], &body.original_digest))
+      fields.Fail("original_digest", "is not 64 hex digits");
   }
   if (fields.ok() && fields.Has("salt")) {
     if (!HexToArray((*value)["salt"], &body.salt.emplace()))
