@@ -130,6 +130,9 @@ struct Expression {
   int depth;  // Of the tree below, itself included: bounded, so that walks over it may recurse.
 };
 
+// Depth of the deepest expression directly below; 0 where there is none.
+int DeepestChild(const ExpressionVariant& variant);
+
 // What a value is assigned to: name, namespace.attribute, or several names.
 struct Target {
   std::string name;
