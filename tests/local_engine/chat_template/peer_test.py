@@ -52,9 +52,9 @@ def jinja2_python():
 
 def is_plain(variables, result):
     """Whether the two others agree on such conversations."""
-    if "Unknown StringValue filter" in result.get("error", ""):
-        return False
     messages = variables["messages"]
+    if "error" in result or not messages:
+        return False
     contents = [message.get("content") for message in messages]
     return ("documents" not in variables or variables["documents"] is None) and all(
         isinstance(text, str) and text and text == text.strip() and text.isascii() and "think" not in text
