@@ -5,7 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,10 +23,17 @@ namespace {
 using testing::FakeReplayer;
 using testing::ServeEverything;
 
+void SendAll(int fd, const std::string& answer) {
+  send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+}
+
 // Answers one connection after the other with bytes as they stand, and then closes it.
 class RawServer {
  public:
-  explicit RawServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
+  using Send = std::function<void(int fd, const std::string& answer)>;
+
+  explicit RawServer(std::vector<std::string> answers, Send send = SendAll)
+      : answers_(std::move(answers)), send_(std::move(send)) {
     listener_ = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -59,7 +69,7 @@ class RawServer {
         if (got <= 0) break;
         request.append(buffer, static_cast<size_t>(got));
       }
-      send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      send_(fd, answer);
       shutdown(fd, SHUT_WR);
       while (recv(fd, buffer, sizeof(buffer), 0) > 0) {
       }
@@ -68,6 +78,7 @@ class RawServer {
   }
 
   const std::vector<std::string> answers_;
+  const Send send_;
   int listener_ = -1;
   uint16_t port_ = 0;
   std::thread thread_;
@@ -87,6 +98,7 @@ class Host {
       host->paused = host->pause_before_each && !host->paused;
       if (host->paused || host->pause_for_ever) return size_t{CURL_WRITEFUNC_PAUSE};
       host->body.append(data, size * count);
+      if (host->taken) host->taken();
       return host->stop_after != 0 && host->body.size() >= host->stop_after ? 0 : size * count;
     };
     callbacks.write_data = this;
@@ -117,6 +129,7 @@ class Host {
   bool pause_before_each = false;  // Each piece is refused once, and taken when it comes again.
   bool pause_for_ever = false;
   bool paused = false;
+  std::function<void()> taken;  // Called with each piece that was taken.
   CurlCallbacks callbacks;
   reenact::ModelCall call;
 
@@ -218,6 +231,53 @@ TEST_F(Curl, HostThatStopsReadingAbandons) {
   }
   recorder.Close(testing::kPatienceMs);
   EXPECT_EQ(OnlyEvent().end_state, schema::EndState::kAbandonedByCaller);
+}
+
+// cases/reports.md 11: the server sends a chunk only when the host has the one before.
+TEST_F(Curl, HostHasEachChunkBeforeTheNextIsSent) {
+  constexpr int kChunks = 5;
+  std::mutex mutex;
+  std::condition_variable taken;
+  int taken_count = 0;
+  bool withheld = false;
+  const auto in_step = [&](int fd, const std::string& head) {
+    SendAll(fd, head);
+    for (int i = 0; i < kChunks; ++i) {
+      SendAll(fd, "6\r\nchunk" + std::to_string(i) + "\r\n");
+      std::unique_lock lock(mutex);
+      const auto patience = std::chrono::milliseconds(testing::kPatienceMs);
+      if (!taken.wait_for(lock, patience, [&] { return taken_count > i; })) withheld = true;
+      if (withheld) return;
+    }
+    SendAll(fd, "0\r\n\r\n");
+  };
+  RawServer server({"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"}, in_step);
+  Recorder recorder = MakeRecorder();
+  Host host(server.url());
+  host.taken = [&] {
+    const std::lock_guard lock(mutex);
+    ++taken_count;
+    taken.notify_one();
+  };
+  {
+    reenact::Run run = recorder.StartRun({.entry = "e"});
+    EXPECT_EQ(host.Perform(run).code, CURLE_OK);
+    run.Finish();
+  }
+  EXPECT_FALSE(withheld);
+  EXPECT_EQ(host.body, "chunk0chunk1chunk2chunk3chunk4");
+  recorder.Close(testing::kPatienceMs);
+  const schema::Event event = OnlyEvent();
+  int reads = 0;
+  int64_t latest_ns = 0;
+  for (const schema::ExchangeItem& item : event.exchange) {
+    if (item.kind != schema::ExchangeItemKind::kBytes) continue;
+    EXPECT_EQ(item.size, 6u) << "read " << reads;
+    EXPECT_GT(item.offset_ns, latest_ns) << "read " << reads;
+    latest_ns = item.offset_ns;
+    ++reads;
+  }
+  EXPECT_EQ(reads, kChunks);
 }
 
 // The multi interface, and a host that pauses: what it refused comes again and is recorded once.
