@@ -47,13 +47,15 @@ TEST(JsonWriter, NumbersPastTwoToThe53AreStrings) {
 TEST(JsonWriter, AnyBytesGiveValidJsonThatIsSafeOnATerminal) {
   for (const std::string& bytes :
        {std::string("\xF0\x9F\x2F"), std::string("\xED\xA0\xBD"), std::string("a\0b", 3),
-        std::string("\x1b[2J\x7f\xC2\x9B\xE2\x80\xAE\"\\"), std::string("café")}) {
+        std::string("\x1b[2J\x7f\xC2\x9B\xE2\x80\xAE\"\\"), std::string("café"),
+        std::string("\xF3\xA0\x81\x81")}) {
     JsonWriter json;
     json.Text(bytes);
     const std::string text = json.Take();
     for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<uint8_t>(c) >= 0x20);
     EXPECT_EQ(text.find("\xC2\x9B"), std::string::npos);
     EXPECT_EQ(text.find("\xE2\x80\xAE"), std::string::npos);
+    EXPECT_EQ(text.find("\xF3\xA0"), std::string::npos);
     const auto document = schema::JsonDocument::Parse(text);
     ASSERT_NE(document, nullptr) << text;
     if (document->root().is_string()) {

@@ -21,9 +21,10 @@ int Diff(const DiffOptions& options, const Context& context) {
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto a = LoadRun(reader->get(), options.a);
-  if (!a.ok()) return Fail(context, a.status());
+  if (!a.ok()) return FailReading(context, **reader, a.status());
   auto b = LoadRun(reader->get(), options.b);
-  if (!b.ok()) return Fail(context, b.status());
+  if (!b.ok()) return FailReading(context, **reader, b.status());
+  NoteProblems(context, (*reader)->problems());
   const RunView view_a = ViewRun(*a);
   const RunView view_b = ViewRun(*b);
   RunDiff diff = DiffRuns(view_a, view_b);

@@ -65,11 +65,23 @@ absl::StatusOr<store::Bundle> Collect(const ExportOptions& options, const Contex
   return BundleOfIncident(reader, *incident);
 }
 
+absl::Status Write(const store::Bundle& bundle, const ExportOptions& options) {
+  if (options.format == "bundle") return store::WriteBundle(bundle, options.out, options.replace);
+  const std::string lines = store::ToJsonl(bundle);
+  if (options.out != "-") return WriteFile(options.out, lines, options.replace);
+  Print(lines);
+  return absl::OkStatus();
+}
+
 int Export(const ExportOptions& options, const Context& context) {
+  if (options.out == "-" && (options.format == "bundle" || context.json)) {
+    return Refuse(context, "standard output takes --format jsonl without --json; else name a file");
+  }
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto bundle = Collect(options, context, reader->get());
-  if (!bundle.ok()) return Fail(context, bundle.status());
+  if (!bundle.ok()) return FailReading(context, **reader, bundle.status());
+  NoteProblems(context, (*reader)->problems());
   const auto events = [&bundle] {
     int64_t count = 0;
     for (const schema::RecordedRun& run : bundle->runs) {
@@ -77,9 +89,7 @@ int Export(const ExportOptions& options, const Context& context) {
     }
     return count;
   }();
-  const absl::Status written =
-      options.format == "jsonl" ? WriteFile(options.out, store::ToJsonl(*bundle), options.replace)
-                                : store::WriteBundle(*bundle, options.out, options.replace);
+  const absl::Status written = Write(*bundle, options);
   if (!written.ok()) return Fail(context, OrReplace(written));
   if (context.json) {
     JsonWriter json = JsonWriter::Document("export");
@@ -110,7 +120,9 @@ void AddExportVerb(CLI::App* app, Context* context) {
               [options, context] { return Export(*options, *context); });
   verb->add_option("RUN|INCIDENT", options->what, "an id, a unique prefix of one, or last")
       ->required();
-  verb->add_option("--out", options->out, "the file to write")->required()->type_name("FILE");
+  verb->add_option("--out", options->out, "the file to write; - is standard output, for JSONL")
+      ->required()
+      ->type_name("FILE");
   verb->add_option("--format", options->format, "the same runs always give the same bytes")
       ->check(CLI::IsMember({"bundle", "jsonl"}))
       ->capture_default_str();

@@ -35,7 +35,8 @@ int Add(const FixtureOptions& options, const Context& context) {
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto tape = LoadRun(reader->get(), options.run);
-  if (!tape.ok()) return Fail(context, tape.status());
+  if (!tape.ok()) return FailReading(context, **reader, tape.status());
+  NoteProblems(context, (*reader)->problems());
   const absl::Status fit = CheckFixtureTape(*tape);
   if (!fit.ok()) return Fail(context, fit);
   fixture.tape = *std::move(tape);

@@ -21,7 +21,12 @@ absl::StatusOr<store::Bundle> ReadAny(const std::string& path) {
   absl::StatusOr<std::string> bytes = ReadFile(path);
   if (!bytes.ok()) return bytes.status();
   if (absl::StartsWith(*bytes, kSqliteMagic)) return store::ReadBundle(path);
-  if (absl::StartsWith(*bytes, "{")) return store::FromJsonl(*bytes);
+  if (absl::StartsWith(*bytes, "{")) {
+    auto bundle = store::FromJsonl(*bytes);
+    if (bundle.ok()) return bundle;
+    return absl::Status(bundle.status().code(),
+                        absl::StrCat(path, ": ", bundle.status().message()));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(path, " is neither a bundle nor JSONL that reenact wrote"));
 }

@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<store::Incidents>> OpenIncidents(const Context& c
   // Marks that services made since the last look become incidents now. A store that may only be
   // read still shows what is there.
   const absl::Status synced = (*incidents)->Sync();
+  NoteProblems(context, (*incidents)->problems());
   if (!synced.ok()) Note(context, "new marks were not taken in: " + std::string(synced.message()));
   return incidents;
 }
@@ -84,7 +85,7 @@ int OpenIncident(const IncidentOptions& options, const Context& context) {
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   absl::StatusOr<schema::Ulid> run = (*reader)->ResolveRun(options.run);
-  if (!run.ok()) return Fail(context, run.status());
+  if (!run.ok()) return FailReading(context, **reader, run.status());
   auto incidents = OpenIncidents(context);
   if (!incidents.ok()) return Fail(context, incidents.status());
   schema::Mark mark;
@@ -96,6 +97,9 @@ int OpenIncident(const IncidentOptions& options, const Context& context) {
   mark.at = {store::WallNowNs(), store::MonotonicNowNs()};
   auto incident = (*incidents)->OpenIncident(mark);
   if (!incident.ok()) return Fail(context, incident.status());
+  // What lies in a sealed segment is copied at once: the segment may be damaged tomorrow.
+  const absl::Status copied = (*incidents)->Sync();
+  if (!copied.ok()) Note(context, "not copied yet: " + std::string(copied.message()));
   return ReportIncident(*incident,
                         "incident " + schema::ToString(incident->id) + " opened: " +
                             Counted(static_cast<int64_t>(incident->runs.size()), "run") +
@@ -183,8 +187,7 @@ int ShowIncident(const IncidentOptions& options, const Context& context) {
     if (summary.ok()) {
       runs.push_back(*std::move(summary));
     } else {
-      Note(context,
-           "run " + schema::ToString(run) + ": " + std::string(summary.status().message()));
+      Note(context, std::string(summary.status().message()) + ": it cannot be shown");
     }
   }
   Print(out + "\n" + RenderRunList(runs, context.style));

@@ -13,20 +13,29 @@ namespace {
 
 constexpr uint64_t kLargestExactInteger = uint64_t{1} << 53;
 
-void AppendEscape(uint32_t unit, std::string* out) {
-  char text[8];
-  std::snprintf(text, sizeof text, "\\u%04x", unit);
+// One UTF-16 unit, or two.
+void AppendEscape(uint32_t value, std::string* out) {
+  char text[16];
+  if (value < 0x10000) {
+    std::snprintf(text, sizeof text, "\\u%04x", value);
+  } else {
+    const uint32_t rest = value - 0x10000;
+    std::snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + (rest >> 10),
+                  0xDC00 + (rest & 0x3FF));
+  }
   *out += text;
 }
 
-// The characters that are legal in JSON and yet would act on a terminal, by their UTF-8 form:
-// C1 controls, bidirectional controls, line separators.
+// The characters that are legal in JSON and yet would act on a terminal, or stay unseen there, by
+// their UTF-8 form: C1 controls, bidirectional controls, line separators, tag characters.
 uint32_t ActingCharacterAt(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : uint8_t{0};
   };
   if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F) return byte(1);
   if (byte(0) == 0xD8 && byte(1) == 0x9C) return 0x061C;
+  if (byte(0) == 0xF3 && byte(1) == 0xA0 && byte(2) >= 0x80 && byte(2) <= 0x81)
+    return 0xE0000u | ((byte(2) & 0x3Fu) << 6) | (byte(3) & 0x3Fu);
   if (byte(0) != 0xE2) return 0;
   const uint32_t value = 0x2000u | ((byte(1) & 0x3Fu) << 6) | (byte(2) & 0x3Fu);
   const bool acts = value == 0x200E || value == 0x200F || (value >= 0x2028 && value <= 0x202E) ||
@@ -110,7 +119,7 @@ void JsonWriter::Quote(std::string_view text) {
       AppendEscape(byte, &out_);
     } else if (const uint32_t acting = ActingCharacterAt(text, at)) {
       AppendEscape(acting, &out_);
-      at += byte == 0xE2 ? 2 : 1;
+      at += acting >= 0x10000 ? 3 : acting >= 0x800 ? 2 : 1;
     } else {
       out_ += c;
     }

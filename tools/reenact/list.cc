@@ -81,7 +81,7 @@ int List(ListOptions options, const Context& context) {
   } else {
     Print(RenderRunList(*runs, context.style));
   }
-  NoteProblems(context, **reader);
+  NoteProblems(context, (*reader)->problems());
   if (more) {
     Note(context,
          "these are the newest " + std::to_string(options.limit) + "; --limit 0 lists all of them");
@@ -118,7 +118,7 @@ void AddListVerb(CLI::App* app, Context* context) {
   verb->add_option("--error", filter.error, "with this text in an error")->type_name("TEXT");
   verb->add_flag("--replays", filter.include_replays, "replays as well");
   verb->add_option("--limit", options->limit, "at most so many, the newest; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NonNegative())
       ->type_name("N")
       ->capture_default_str();
 }

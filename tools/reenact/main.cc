@@ -117,6 +117,16 @@ void SplitCommand(int argc, char** argv, std::vector<std::string>* arguments, Co
   for (++i; i < argc; ++i) context->command.emplace_back(argv[i]);
 }
 
+// What is thrown on the way (memory, above all) ends as any failure: said, and with --json said as
+// JSON.
+int Act(const Context& context) {
+  try {
+    return context.action();
+  } catch (const std::exception& failure) {
+    return FailWith(context, absl::InternalError(failure.what()), kExitInconclusive);
+  }
+}
+
 int Main(int argc, char** argv) {
   Context context;
   context.style.color = WantsColor(STDOUT_FILENO);
@@ -155,7 +165,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return RefuseUsage(app, error, &context);
   }
-  if (context.action) return context.action();
+  if (context.action) return Act(context);
   if (!arguments.empty() || context.has_command) {
     return Refuse(context, "no verb was given; `reenact --help` lists them");
   }

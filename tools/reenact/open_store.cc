@@ -62,11 +62,17 @@ absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const st
   return reader->LoadRun(*run, {.bodies = true});
 }
 
-void NoteProblems(const Context& context, const store::StoreReader& reader) {
-  for (const std::string& problem : reader.problems()) Note(context, problem);
-  if (!reader.problems().empty()) {
-    Note(context, "runs of these segments may be missing above; `reenact verify` says more");
+void NoteProblems(const Context& context, const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) Note(context, problem);
+  if (!problems.empty()) {
+    Note(context, "what these files hold may be missing here; `reenact verify` says more");
   }
+}
+
+int FailReading(const Context& context, const store::StoreReader& reader,
+                const absl::Status& status) {
+  NoteProblems(context, reader.problems());
+  return Fail(context, status);
 }
 
 }  // namespace reenact::tools

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -29,8 +30,11 @@ absl::StatusOr<std::unique_ptr<store::StoreReader>> OpenStore(const Context& con
 // Finds a run by "last", id or unique prefix, and loads all of it.
 absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text);
 
-// Notes the segments that could not be read: what was printed may lack their runs.
-void NoteProblems(const Context& context, const store::StoreReader& reader);
+// Notes the files of a store that could not be read: what is printed may lack what they hold.
+void NoteProblems(const Context& context, const std::vector<std::string>& problems);
+// Fail of a verb that looked for something in a store: it may lie where nothing could be read.
+int FailReading(const Context& context, const store::StoreReader& reader,
+                const absl::Status& status);
 
 }  // namespace reenact::tools
 

@@ -98,7 +98,8 @@ int Replay(const VerbOptions& options, const Context& context) {
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto tape = LoadRun(reader->get(), options.run);
-  if (!tape.ok()) return Fail(context, tape.status());
+  if (!tape.ok()) return FailReading(context, **reader, tape.status());
+  NoteProblems(context, (*reader)->problems());
 
   std::vector<ReplayOutcome> outcomes;
   {

@@ -96,7 +96,7 @@ int Search(const SearchOptions& options, const Context& context) {
   } else {
     PrintTable(*hits, context, &indexes);
   }
-  NoteProblems(context, **reader);
+  NoteProblems(context, (*reader)->problems());
   if (more) Note(context, "there are more hits; --limit 0 shows all of them");
   return kExitOk;
 }
@@ -113,7 +113,7 @@ void AddSearchVerb(CLI::App* app, Context* context) {
               [options, context] { return Search(*options, *context); });
   verb->add_option("TEXT", options->text, "the words to look for")->required();
   verb->add_option("--limit", options->limit, "at most so many hits, the newest; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NonNegative())
       ->type_name("N")
       ->capture_default_str();
 }

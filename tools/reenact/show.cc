@@ -49,7 +49,9 @@ int Show(const ShowOptions& options, const Context& context) {
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto recorded = LoadRun(reader->get(), options.run);
-  if (!recorded.ok()) return Fail(context, recorded.status());
+  if (!recorded.ok()) return FailReading(context, **reader, recorded.status());
+  // "last", above all, may be one that cannot be read.
+  NoteProblems(context, (*reader)->problems());
   const RunView view = ViewRun(*recorded);
   if (options.event >= 0) return ShowEvent(options, context, view);
   if (context.json) {
@@ -79,7 +81,7 @@ void AddShowVerb(CLI::App* app, Context* context) {
   verb->add_option("RUN", options->run, "an id, a unique prefix of one, or last")
       ->capture_default_str();
   verb->add_option("--event", options->event, "this event, counted from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NonNegative())
       ->type_name("N");
   verb->add_option("--raw", options->raw, "only these bytes of the event, exactly as recorded")
       ->check(CLI::IsMember({"request", "response"}));

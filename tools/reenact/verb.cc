@@ -63,6 +63,15 @@ CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
   return verb;
 }
 
+// CLI11's own names the largest double, digit by digit.
+CLI::Validator NonNegative() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() || text[0] != '-' ? std::string() : text + " is negative";
+      },
+      "NONNEGATIVE");
+}
+
 void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }

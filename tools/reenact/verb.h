@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace reenact::tools {
 
@@ -56,6 +57,9 @@ void AddExportVerb(CLI::App* app, Context* context);
 void AddImportVerb(CLI::App* app, Context* context);
 void AddVerifyVerb(CLI::App* app, Context* context);
 void AddDoctorVerb(CLI::App* app, Context* context);
+
+// For numbers that count something.
+CLI::Validator NonNegative();
 
 // To standard output, byte for byte.
 void Print(std::string_view text);

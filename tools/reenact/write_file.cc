@@ -48,6 +48,13 @@ absl::Status WriteFile(const std::string& path, const std::string& bytes, bool r
   if (!replace && access(path.c_str(), F_OK) == 0) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
   }
+
+  struct stat status {};
+
+  // As root, a rename would put a file in the place of /dev/null.
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is no regular file"));
+  }
   const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
   const int descriptor = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return FromErrno(errno, path);
