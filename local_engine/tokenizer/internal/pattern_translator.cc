@@ -24,11 +24,11 @@ constexpr size_t kMaxDepth = 100;
 constexpr std::string_view kSpace = R"(\x09-\x0d\x{85}\p{Z})";
 constexpr std::string_view kNotSpace =
     R"(\x00-\x08\x0e-\x1f\x7f-\x{84}\x{86}-\x{9f}\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cn})";
-// Oniguruma's \w: alphabetic, marks, decimal digits, connectors; and, by an old accident, the
-// superscripts and fractions of Latin-1.
-constexpr std::string_view kWord =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}\x{24b6}-\x{24e9})"
-    R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+// Oniguruma's \w: alphabetic, marks, decimal digits, connectors. By an old accident it also takes
+// the superscripts and fractions of Latin-1, but not in a class.
+constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24b6}-\x{24e9})"
+                                   R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+constexpr std::string_view kWordOutsideClass = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
 constexpr std::array<std::string_view, 37> kProperties = {
     "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd", "Nl",
@@ -76,7 +76,7 @@ class Translator {
     if (caseless_.size() > 1) return Invalid("a group is not closed");
     if (result_.names_categories && touches_stand_ins_) {
       return Refuse(
-          "a range of characters beside a class whose members depend on the version of Unicode");
+          "a character or range beside a class whose members depend on the version of Unicode");
     }
     return std::move(result_);
   }
@@ -209,6 +209,7 @@ class Translator {
       return absl::OkStatus();
     }
     const char32_t c = *element->literal;
+    if (c >= 0x80 && TouchesStandIns(c, c)) touches_stand_ins_ = true;
     if (!caseless_.back()) {
       result_.text += Hex(c);
       return absl::OkStatus();
@@ -258,11 +259,11 @@ class Translator {
       case 'D':
         return Category("\\P{Nd}");
       case 'w':
-        return Category(std::string(kWord));
+        return Category(std::string(kWord) + std::string(in_class ? "" : kWordOutsideClass));
       case 'W':
         if (in_class) return Refuse("\\W in a class");
         result_.names_categories = true;
-        return Element{.set = std::string(kWord), .negated = true};
+        return Element{.set = std::string(kWord) + std::string(kWordOutsideClass), .negated = true};
       case 'p':
       case 'P':
         return Property(c == 'P');

@@ -32,7 +32,8 @@ def written_by(arguments, script, *options):
          *map(str, options)], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"{script} failed:\n{result.stderr[-2000:]}")
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    # Not splitlines: texts in the JSON may hold other separators of lines.
+    return [json.loads(line) for line in result.stdout.split("\n") if line]
 
 
 def compare(arguments, tokenizer, cases):
@@ -43,7 +44,7 @@ def compare(arguments, tokenizer, cases):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode not in (0, 1):
         sys.exit(f"npm_cases failed on {tokenizer}:\n{result.stdout[-2000:]}")
-    return result.stdout.strip(), json.loads(result.stdout.splitlines()[-1])
+    return result.stdout.strip(), json.loads(result.stdout.strip().split("\n")[-1])
 
 
 def agreement(asked):

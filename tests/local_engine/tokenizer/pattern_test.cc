@@ -39,6 +39,9 @@ TEST(Pattern, MeansWhatOnigurumaMeans) {
   EXPECT_EQ(Split("\\s", "\u0085\u180e\ufeff"), (Words{"\u0085", "\u180e\ufeff"}));
   EXPECT_EQ(Split("[^\\S\\r]", " \r\n"), (Words{" ", "\r", "\n"}));
   EXPECT_EQ(Split("\\w+", "aé²ʰⅷⓐ‿\u200d"), (Words{"aé²ʰⅷⓐ‿", "\u200d"}));
+  EXPECT_EQ(Split("\\W", "²a!"), (Words{"²a", "!"}));
+  EXPECT_EQ(Split("[\\w]+", "a²a"), (Words{"a", "²", "a"}));
+  EXPECT_EQ(Split("\\w+", "a²a"), Words{"a²a"});
   EXPECT_EQ(Split("a{,2}b", "aab"), Words{"aab"});
   EXPECT_EQ(Split("x*", "axbxx"), (Words{"a", "x", "b", "xx"}));
   EXPECT_EQ(Split("a++a", "aaa"), Words{"aaa"});
@@ -53,11 +56,30 @@ TEST(Pattern, ClassesAreThoseOfUnicode16OnEveryMachine) {
 }
 
 TEST(Pattern, WhatHasNoCertainEquivalentIsRefusedByName) {
-  for (const char* regex :
-       {"[a&&b]",     "[[:alpha:]]", "\\h",    "\\R",   "\\bx",           "(?<n>a)",
-        "(?i)a",      "(?m:.)",      "a{2}+",  "a{2}?", "(?i:ss)",        "(?i:é)",
-        "\\p{Alpha}", "\\p{^L}",     "(a)\\1", "\\Aa",  "[]a]",           "(*FAIL)",
-        "\\xe9",      "[\\W]",       "a{x",    "\\K",   "[ࠀ-鿿]\\p{L}"}) {
+  for (const char* regex : {"[a&&b]",
+                            "[[:alpha:]]",
+                            "\\h",
+                            "\\R",
+                            "\\bx",
+                            "(?<n>a)",
+                            "(?i)a",
+                            "(?m:.)",
+                            "a{2}+",
+                            "a{2}?",
+                            "(?i:ss)",
+                            "(?i:é)",
+                            "\\p{Alpha}",
+                            "\\p{^L}",
+                            "(a)\\1",
+                            "\\Aa",
+                            "[]a]",
+                            "(*FAIL)",
+                            "\\xe9",
+                            "[\\W]",
+                            "a{x",
+                            "\\K",
+                            "[ࠀ-鿿]\\p{L}",
+                            "\u1e02\\p{L}"}) {
     EXPECT_NE(Refusal(regex).find("is not supported"), std::string::npos)
         << regex << Refusal(regex);
   }

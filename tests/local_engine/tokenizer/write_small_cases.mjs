@@ -5,6 +5,7 @@ import path from 'node:path';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { ADD_SPECIAL, CaseFile, SKIP_SPECIAL } from './case_file.mjs';
+import { PATTERN_CHARACTERS, patternTokenizer } from './random_pattern.mjs';
 import { Random } from './random_text.mjs';
 
 const { values: options } = parseArgs({ options: Object.fromEntries(
@@ -19,9 +20,9 @@ const PATTERNS = [{ String: ' ' }, { String: 'a' }, { String: 'ab' }, { String: 
   { Regex: "(?i:'s|ab)|\\w+" }, { Regex: '[^\\s\\p{L}]' }, { Regex: 'a*' }, { Regex: '(?<=a)b' }, { Regex: '\\s+(?!\\S)|\\s+' }, { Regex: '^.|.$' },
   { Regex: '\\W' }, { Regex: '[^\\S\\n]+' }, { Regex: 'a{2}|b{1,}' }, { Regex: '\\d+?' }, { Regex: '(?>a+)b?' }, { Regex: '[\\x20-\\x{2f}é]' }];
 
-function text(most) {
+function text(most, characters = CHARACTERS) {
   let result = '';
-  for (let i = random.below(most + 1); i > 0; --i) result += random.pick(CHARACTERS);
+  for (let i = random.below(most + 1); i > 0; --i) result += random.pick(characters);
   return result;
 }
 
@@ -123,15 +124,21 @@ function hasEmptyToken(drawn, original) {
 }
 
 for (let i = Number(options.count); i > 0;) {
-  const drawn = definition();
+  const isPattern = random.chance(40);
+  const drawn = isPattern ? patternTokenizer(random) : definition();
   const json = JSON.stringify(drawn);
-  const original = Original.fromString(json);
+  let original;
+  try {
+    original = Original.fromString(json);
+  } catch {
+    continue;  // Not every pattern that can be drawn is one.
+  }
   if (hasEmptyToken(drawn, original)) continue;
   --i;
   const cases = [];
   for (let k = 0; k < TEXTS; ++k) {
     const flags = (random.chance(50) ? ADD_SPECIAL : 0) | (random.chance(30) ? SKIP_SPECIAL : 0);
-    const input = text(12);
+    const input = isPattern ? text(14, PATTERN_CHARACTERS) : text(12);
     const ids = (await original.encode(input, null, { addSpecialTokens: Boolean(flags & ADD_SPECIAL) })).getIds();
     cases.push([flags, input, ids, await original.decode(ids, Boolean(flags & SKIP_SPECIAL))]);
   }
