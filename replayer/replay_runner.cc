@@ -108,7 +108,10 @@ class Runner {
     return absl::OkStatus();
   }
 
+  bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
+
   int64_t LeftMs() const {
+    if (Interrupted()) return 0;
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
     return std::max<int64_t>(left.count(), 0);
@@ -120,7 +123,7 @@ class Runner {
     const auto until = Clock::now() + std::chrono::milliseconds(std::min(at_most_ms, LeftMs()));
     while (!done(kStepMs)) {
       if (process_->Wait(0)) return done(0);
-      if (Clock::now() >= until) return false;
+      if (Clock::now() >= until || Interrupted()) return false;
     }
     return true;
   }
@@ -156,7 +159,7 @@ class Runner {
     if (server_->handler_registered()) {
       if (session_.bound()) AwaitFinished(kAfterAnswerMs);
     } else {
-      process_->Wait(std::min(kLingerMs, LeftMs()));
+      AwaitUnlessEnded(kLingerMs, [this](int64_t ms) { return process_->Wait(ms); });
     }
   }
 
@@ -165,7 +168,8 @@ class Runner {
     const bool out_of_time = LeftMs() == 0;
     process_->Stop(kStopGraceMs);
     if (!ended_by_itself) {
-      if (!session_.finished() && out_of_time) session_.NoteInterrupted("timeout");
+      if (!session_.finished() && out_of_time)
+        session_.NoteInterrupted(Interrupted() ? "interrupted" : "timeout");
       return;
     }
     const int status = process_->status();

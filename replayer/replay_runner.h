@@ -24,6 +24,9 @@ struct RunnerOptions {
   int64_t timeout_ms = 120'000;  // For the whole replay.
   bool require_guard = false;
   bool guard = true;  // False: the program may reach the network; the level stays at most R1.
+  // Asked every few milliseconds, on the caller's thread: true ends the replay as if its time were
+  // up, and with it the program. Empty: nobody interrupts.
+  std::function<bool()> interrupted;
 };
 
 struct RunnerResult {

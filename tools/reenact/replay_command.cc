@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "tools/reenact/interruption.h"
 #include "tools/reenact/terminal_text.h"
 #include "tools/reenact/time_text.h"
 #include "tools/reenact/write_file.h"
@@ -112,8 +113,15 @@ absl::StatusOr<replayer::RunnerResult> ReplayOnce(const schema::RecordedRun& tap
     return absl::FailedPreconditionError(absl::StrCat(
         "run ", schema::ToString(tape.run.id), " is still going on; replay it when it has ended"));
   }
-  const OutputToError redirect;
-  return replayer::RunReplay(tape, options);
+  Interruption interruption;
+  replayer::RunnerOptions interruptible = options;
+  interruptible.interrupted = Interruption::Happened;
+  auto result = [&] {
+    const OutputToError redirect;
+    return replayer::RunReplay(tape, interruptible);
+  }();
+  interruption.PassOn();
+  return result;
 }
 
 bool ComparedNothing(const replayer::RunnerResult& result) {
