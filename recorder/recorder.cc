@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -19,6 +20,8 @@ namespace {
 
 // How long exit() may take for a recorder that the host did not close.
 constexpr int64_t kExitDeadlineMs = 1000;
+
+constexpr int64_t kDropWarningIntervalNs = 60'000'000'000;
 
 // Sampling by run id: the same answer wherever the id is seen. The id's random part is the hash.
 bool IsSampled(const schema::Ulid& run, double rate) noexcept {
@@ -288,7 +291,9 @@ uint64_t Recorder::Append(ProcessPart* part, store::RecordKind kind, const std::
     return 0;
   }
   store::DropReason reason = store::DropReason::kNone;
-  return log->Append(kind, pieces, count, &reason);
+  const uint64_t sequence = log->Append(kind, pieces, count, &reason);
+  if (sequence == 0) WarnOfDrop(reason);
+  return sequence;
 }
 
 void Recorder::CountDrop(ProcessPart* part, store::DropReason reason, uint64_t bytes) noexcept {
@@ -305,6 +310,22 @@ void Recorder::LearnSecret(ProcessPart* part, std::string_view header_value) noe
   const std::string_view credential = schema::CredentialIn(header_value);
   if (credential.empty() || !part->IsNewSecret(credential)) return;
   if (EventLog* log = part->log(options_)) log->LearnSecret(credential);
+}
+
+void Recorder::WarnOfDrop(store::DropReason reason) noexcept {
+  if (options_.warn == nullptr) return;
+  const int64_t now = MonotonicNs();
+  int64_t due = next_drop_warning_ns_.load(std::memory_order_relaxed);
+  if (now < due || !next_drop_warning_ns_.compare_exchange_strong(due, now + kDropWarningIntervalNs,
+                                                                  std::memory_order_relaxed)) {
+    return;
+  }
+  const std::string_view why = ToString(reason);
+  char text[128];
+  const int size =
+      std::snprintf(text, sizeof(text), "records are being dropped (%.*s): the metrics count them",
+                    static_cast<int>(why.size()), why.data());
+  Warn({text, static_cast<size_t>(size)});
 }
 
 void Recorder::Warn(std::string_view message) noexcept {

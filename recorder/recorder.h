@@ -116,6 +116,8 @@ class Recorder final : public reenact_recorder {
   explicit Recorder(Options options);
   ~Recorder();
   ProcessPart* PartOfChild(ProcessPart* inherited) noexcept;
+  // At the first loss, and once a minute while losses go on.
+  void WarnOfDrop(store::DropReason reason) noexcept;
   // What a run that is not recorded gets: null, or where the host brought its own clock, a scope
   // that goes on reading it.
   reenact_scope* UnrecordedScope() noexcept;
@@ -128,6 +130,7 @@ class Recorder final : public reenact_recorder {
   std::atomic<bool> enabled_{true};
   std::atomic<uint64_t> unsampled_runs_{0};
   std::atomic<uint64_t> used_after_close_{0};
+  std::atomic<int64_t> next_drop_warning_ns_{0};  // Monotonic.
   std::unique_ptr<HostClockScope> unrecorded_scope_;
   EventLogMetrics final_metrics_;  // Written by the last Unref, before refs_ is seen as 0.
   Recorder* next_ = nullptr;       // All recorders of the process, for the exit handler.

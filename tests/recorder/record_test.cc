@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -370,6 +372,58 @@ TEST_F(Record, FloatingModelNamesWarnAtTheCall) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("\"gpt-4o\""), std::string::npos);
   EXPECT_EQ(Metrics().floating_models, 1u);
+}
+
+// cases/reports.md 76: a writer that cannot go on blocks no caller; the sums are exact, in the
+// metrics and in the store, and the host is told once.
+TEST_F(Record, DroppedRecordsAreCountedExactlyAndWarnedOfOnce) {
+  constexpr int kCalls = 10'000;
+  std::vector<std::string> warnings;
+  reenact_options options = Options();
+  options.ring_bytes = 1 << 20;
+  options.user = &warnings;
+  options.warn = [](void* user, reenact_bytes text) {
+    static_cast<std::vector<std::string>*>(user)->emplace_back(text.data, text.size);
+  };
+  Open(options);
+  reenact_scope* run = Begin();
+  ASSERT_EQ(reenact_flush(recorder_, kPatienceMs), REENACT_OK);
+  EXPECT_TRUE(warnings.empty());
+  const std::filesystem::path segments = store_path_ + "/segments";
+  std::filesystem::rename(segments, segments.string() + ".away");
+  std::ofstream(segments) << "a file in the way";
+  const std::string request(500, 'q');
+  size_t recorded = 0;
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCalls; ++i) {
+    const reenact_code code = Call(run, ToolCall("t", request), "answer");
+    ASSERT_TRUE(code == REENACT_OK || code == REENACT_DROPPED) << code;
+    recorded += code == REENACT_OK ? 1 : 0;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  EXPECT_LT(recorded, static_cast<size_t>(kCalls));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("records are being dropped ("), std::string::npos) << warnings[0];
+
+  std::filesystem::remove(segments);
+  std::filesystem::rename(segments.string() + ".away", segments);
+  ASSERT_EQ(reenact_flush(recorder_, kPatienceMs), REENACT_OK);
+  const reenact_metrics metrics = Metrics();
+  EXPECT_EQ(metrics.lost, 0u);
+  EXPECT_EQ(metrics.accepted, metrics.stored);
+  const uint64_t dropped = metrics.dropped_ring_full + metrics.dropped_store_error;
+  EXPECT_GT(dropped, 0u);
+  Finish(run);
+  Close();
+  const schema::RecordedRun stored = OnlyRun();
+  size_t complete = 0;
+  for (const schema::Event& event : stored.events) {
+    complete += event.end_state == EndState::kComplete ? 1 : 0;
+  }
+  EXPECT_EQ(complete, recorded);
+  uint64_t in_gaps = 0;
+  for (const schema::Gap& gap : stored.gaps) in_gaps += gap.count;
+  EXPECT_EQ(in_gaps, dropped);
 }
 
 TEST_F(Record, HostClockIsTheClockUntilTheRecorderIsClosed) {
