@@ -64,22 +64,19 @@ std::optional<std::vector<std::string>> FillMarks(std::string_view pattern, std:
 
 }  // namespace
 
-Redactor::Redactor(const schema::Run& run)
-    : policy_(std::make_shared<const schema::RedactionPolicy>(PolicyOf(run))) {}
+Redactor::Redactor(const schema::Run& run) : policy_(PolicyOf(run)), prepared_(policy_) {}
 
-std::shared_ptr<const schema::RedactionPolicy> Redactor::policy() const {
+schema::Redactor Redactor::prepared() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return policy_;
+  return prepared_;
 }
 
 std::string Redactor::Redact(std::string_view bytes) const {
-  const std::shared_ptr<const schema::RedactionPolicy> current = policy();
-  return schema::NeedsRedaction(bytes, *current) ? schema::RedactBody(bytes, *current).bytes
-                                                 : std::string(bytes);
+  return prepared().RedactBody(bytes).bytes;
 }
 
 std::string Redactor::RedactUrl(std::string_view url) const {
-  return schema::RedactUrl(url, *policy());
+  return prepared().RedactUrl(url);
 }
 
 bool Redactor::Learn(std::string_view recorded, std::string_view now) {
@@ -87,13 +84,13 @@ bool Redactor::Learn(std::string_view recorded, std::string_view now) {
   const auto secrets = FillMarks(CanonicalContent(recorded), CanonicalContent(now));
   if (!secrets || secrets->empty()) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
-  schema::RedactionPolicy extended = *policy_;
+  std::vector<std::string>& known = policy_.secrets;
+  const size_t count_before = known.size();
   for (const std::string& secret : *secrets) {
-    std::vector<std::string>& known = extended.secrets;
     if (std::find(known.begin(), known.end(), secret) == known.end()) known.push_back(secret);
   }
-  if (extended.secrets.size() == policy_->secrets.size()) return false;
-  policy_ = std::make_shared<const schema::RedactionPolicy>(std::move(extended));
+  if (known.size() == count_before) return false;
+  prepared_ = schema::Redactor(policy_);
   return true;
 }
 

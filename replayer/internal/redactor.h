@@ -8,7 +8,6 @@
 #ifndef REENACT_REPLAYER_INTERNAL_REDACTOR_H_
 #define REENACT_REPLAYER_INTERNAL_REDACTOR_H_
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -31,10 +30,11 @@ class Redactor {
   bool Learn(std::string_view recorded, std::string_view now);
 
  private:
-  std::shared_ptr<const schema::RedactionPolicy> policy() const;
+  schema::Redactor prepared() const;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<const schema::RedactionPolicy> policy_;
+  schema::RedactionPolicy policy_;
+  schema::Redactor prepared_;  // From policy_.
 };
 
 }  // namespace reenact::replayer
