@@ -1,5 +1,11 @@
 #include "replayer/divergence.h"
 
+#include <algorithm>
+#include <string>
+
+#include "replayer/internal/message_text.h"
+#include "replayer/tape.h"
+
 namespace reenact::replayer {
 
 std::string_view ToString(DivergenceKind kind) {
@@ -34,6 +40,34 @@ std::string_view ToString(DivergenceKind kind) {
       return "process";
   }
   return "unknown";
+}
+
+std::string MessageOf(const Divergence& divergence) {
+  std::string text;
+  if (!divergence.name.empty()) {
+    text = Describe({divergence.scope, divergence.boundary, divergence.name});
+    text += IsCall(divergence.boundary) ? " (call " : " (reading ";
+    text += std::to_string(divergence.ordinal + 1) + " there";
+    if (!divergence.key.empty()) text += ", key " + divergence.key;
+    text += "): ";
+  }
+  text += divergence.summary;
+  if (divergence.differences.empty()) return text;
+  return text + "; " + CountDifferences(divergence.differences) + ": " +
+         DescribeDifferences(divergence.differences);
+}
+
+std::string CountDifferences(const std::vector<schema::JsonDifference>& differences) {
+  const bool times = std::all_of(differences.begin(), differences.end(), OnlyTimesDiffer);
+  switch (differences.size()) {
+    case 0:
+      return "";
+    case 1:
+      return times ? "the only difference is a date or time" : "1 path differs";
+    default:
+      return times ? "the only differences are dates or times"
+                   : std::to_string(differences.size()) + " paths differ";
+  }
 }
 
 }  // namespace reenact::replayer

@@ -3,6 +3,7 @@
 #ifndef REENACT_REPLAYER_DIVERGENCE_H_
 #define REENACT_REPLAYER_DIVERGENCE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,13 +41,21 @@ struct Divergence {
   std::string scope;
   schema::Boundary boundary = schema::Boundary::kModel;
   std::string name;
-  int64_t ordinal = 0;              // Which call or reading of this address, from 0.
-  std::string key;                  // The computed key, shortened.
-  std::optional<uint64_t> closest;  // Sequence of the record it should be compared with.
+  int64_t ordinal = 0;            // Which call or reading of this address, from 0.
+  std::string key;                // The computed key, shortened.
+  std::optional<size_t> closest;  // The event it should be compared with, see Tape::IndexOf.
   std::vector<schema::JsonDifference> differences;  // Closest record against the attempt.
-  std::vector<uint64_t> candidates;                 // kAmbiguous: the records.
-  std::string message;  // One paragraph for a person. Holds no secret: values are redacted.
+  std::vector<size_t> candidates;                   // kAmbiguous: the events.
+  // What is wrong, in words, without the address and the paths. Holds no secret, as nothing here.
+  std::string summary;
 };
+
+// One paragraph for a person who sees nothing else: the address, the summary, the paths.
+std::string MessageOf(const Divergence& divergence);
+
+// What stands before the paths: "2 paths differ", "the only difference is a date or time". Empty
+// when there are none.
+std::string CountDifferences(const std::vector<schema::JsonDifference>& differences);
 
 }  // namespace reenact::replayer
 

@@ -85,10 +85,6 @@ const TapeCall* FindElsewhere(const Tape& tape, const Address& address,
   return found;
 }
 
-std::string RecordText(const Event& event) {
-  return "record " + std::to_string(event.sequence);
-}
-
 Divergence StartDivergence(DivergenceKind kind, const MadeCall& call, size_t position) {
   Divergence divergence;
   divergence.kind = kind;
@@ -97,35 +93,35 @@ Divergence StartDivergence(DivergenceKind kind, const MadeCall& call, size_t pos
   divergence.name = call.address.name;
   divergence.ordinal = static_cast<int64_t>(position);
   divergence.key = schema::Shorten(call.request.key);
-  divergence.message = Describe(call.address) + " (call #" + std::to_string(position + 1) +
-                       " there, key " + divergence.key + "): ";
   return divergence;
 }
 
-Divergence Exhausted(const MadeCall& call, size_t position, size_t count,
-                     const std::vector<TapeCall>& records) {
+Divergence Exhausted(const Tape& tape, const MadeCall& call, size_t position, size_t count) {
   Divergence divergence = StartDivergence(DivergenceKind::kExhausted, call, position);
-  for (const TapeCall& record : records) {
-    if (record.request.key == call.request.key) divergence.closest = record.event->sequence;
+  for (const TapeCall& record : tape.CallsAt(call.address)) {
+    if (record.request.key == call.request.key) divergence.closest = tape.IndexOf(*record.event);
   }
-  divergence.message += "recording exhausted: no field differs from record " +
-                        std::to_string(*divergence.closest) +
-                        "; all matching records already used (n=" + std::to_string(count) + ")";
+  divergence.summary = "recording exhausted: no field differs from " +
+                       EventText(*divergence.closest) +
+                       "; all matching records already used (n=" + std::to_string(count) + ")";
   return divergence;
 }
 
-Divergence Ambiguous(const MadeCall& call, size_t position, std::vector<uint64_t> candidates) {
+Divergence Ambiguous(const MadeCall& call, size_t position, std::vector<size_t> candidates) {
   Divergence divergence = StartDivergence(DivergenceKind::kAmbiguous, call, position);
-  divergence.message += "the tape holds unequal answers in one place: records";
-  for (const uint64_t sequence : candidates) divergence.message += ' ' + std::to_string(sequence);
+  divergence.summary = "the tape holds unequal answers in one place:";
+  for (const size_t event : candidates) {
+    divergence.summary += (event == candidates.front() ? " " : ", ") + EventText(event);
+  }
   divergence.candidates = std::move(candidates);
   return divergence;
 }
 
-Divergence Unusable(const MadeCall& call, size_t position, const TapeCall& record) {
+Divergence Unusable(const Tape& tape, const MadeCall& call, size_t position,
+                    const TapeCall& record) {
   Divergence divergence = StartDivergence(DivergenceKind::kUnusable, call, position);
-  divergence.closest = record.event->sequence;
-  divergence.message += RecordText(*record.event) + " must not be served: " + record.unusable;
+  divergence.closest = tape.IndexOf(*record.event);
+  divergence.summary = EventText(*divergence.closest) + " must not be served: " + record.unusable;
   return divergence;
 }
 
@@ -135,24 +131,24 @@ Divergence Novel(const Tape& tape, const MadeCall& call, size_t position,
   const std::vector<TapeCall>& records = tape.CallsAt(call.address);
   const TapeCall* closest = Closest(records, used, position);
   if (closest == nullptr) {
-    divergence.message += "nothing is recorded at this address";
+    divergence.summary = "nothing is recorded at this address";
     closest = FindElsewhere(tape, call.address, call.request);
     if (closest != nullptr) {
-      divergence.message +=
+      divergence.summary +=
           "; calls of this name were recorded in scope " + Quote(closest->event->scope);
     }
   } else {
-    divergence.message += "no record has this request";
+    divergence.summary = "no record has this request";
   }
   if (closest == nullptr) return divergence;
-  divergence.closest = closest->event->sequence;
+  divergence.closest = tape.IndexOf(*closest->event);
   divergence.differences =
       schema::DiffRequests(call.address.boundary, call.provider, closest->request.bytes,
                            call.request.bytes, kDifferenceLimit);
   HideSecrets(&divergence.differences);
-  divergence.message += "; closest is " + RecordText(*closest->event) + " (key " +
-                        schema::Shorten(closest->request.key) +
-                        "): " + DescribeDifferences(divergence.differences);
+  divergence.summary += "; closest is " + EventText(*divergence.closest) + " (key " +
+                        schema::Shorten(closest->request.key) + ")";
+  if (divergence.differences.empty()) divergence.summary += ", in which no field differs";
   return divergence;
 }
 
@@ -258,9 +254,9 @@ Message SessionState::Answer(const schema::BeginCall& request) {
   const std::optional<size_t> match = FindRecord(request, &call);
   if (!match) {
     const size_t equal_count = CountEqual(records, call.request);
-    Divergence divergence = equal_count > 0 ? Exhausted(call, position, equal_count, records)
+    Divergence divergence = equal_count > 0 ? Exhausted(tape, call, position, equal_count)
                                             : Novel(tape, call, position, call_used[call.address]);
-    divergence.message += LostText(tape.run().gaps);
+    divergence.summary += LostText(tape.run().gaps);
     return Refuse(std::move(call), std::move(divergence));
   }
   const TapeCall& record = records[*match];
@@ -270,7 +266,7 @@ Message SessionState::Answer(const schema::BeginCall& request) {
     return Refuse(std::move(call), std::move(divergence));
   }
   if (!record.unusable.empty()) {
-    Divergence divergence = Unusable(call, position, record);
+    Divergence divergence = Unusable(tape, call, position, record);
     return Refuse(std::move(call), std::move(divergence));
   }
   call.record = &record;
@@ -300,9 +296,8 @@ Message SessionState::Answer(const schema::EndCall& request) {
     divergence.name = call.address.name;
     divergence.ordinal = static_cast<int64_t>(call.record_index);
     divergence.key = schema::Shorten(call.request.key);
-    divergence.closest = call.record->event->sequence;
-    divergence.message = "answer of " + Describe(call.address) + " (" +
-                         RecordText(*call.record->event) + "): " + difference;
+    divergence.closest = tape.IndexOf(*call.record->event);
+    divergence.summary = EventText(*divergence.closest) + ": " + difference;
     Diverge(std::move(divergence));
   }
   return schema::Done{};

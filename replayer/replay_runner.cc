@@ -184,7 +184,7 @@ class Runner {
     }
     Divergence divergence;
     divergence.kind = DivergenceKind::kProcess;
-    divergence.message =
+    divergence.summary =
         "the program " + StatusText(status) + (session_.finished() ? "" : " before its run ended");
     session_.NoteDivergence(std::move(divergence));
   }
@@ -200,7 +200,7 @@ class Runner {
     for (const auto& [what, count] : attempts) {
       Divergence divergence;
       divergence.kind = DivergenceKind::kNetwork;
-      divergence.message = "the program tried to reach the network and was refused: " + what.first +
+      divergence.summary = "the program tried to reach the network and was refused: " + what.first +
                            (what.second.empty() ? "" : " to " + what.second) + ", " +
                            std::to_string(count) + (count == 1 ? " time" : " times");
       session_.NoteDivergence(std::move(divergence));

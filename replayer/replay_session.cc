@@ -21,23 +21,22 @@ Divergence RefuseRun(const Tape& tape, const std::string& entry, const std::stri
   const schema::Run& recorded = tape.run().run;
   Divergence divergence;
   divergence.kind = DivergenceKind::kNovelRun;
-  divergence.message = "a run of entry " + Quote(entry) + " was refused: ";
+  divergence.summary = "a run of entry " + Quote(entry) + " was refused: ";
   if (recorded.input.cut) {
     divergence.kind = DivergenceKind::kUnusable;
-    divergence.message += "the recorded input was cut at " +
+    divergence.summary += "the recorded input was cut at " +
                           std::to_string(recorded.input.bytes.size()) + " of " +
                           std::to_string(recorded.input.original_size) +
                           " bytes, so that no run can be told to be this one";
   } else if (already_bound) {
-    divergence.message += "the incident's run has begun already, and runs once in a replay";
+    divergence.summary += "the incident's run has begun already, and runs once in a replay";
   } else if (entry != recorded.entry) {
-    divergence.message += "the incident's run has entry " + Quote(recorded.entry);
+    divergence.summary += "the incident's run has entry " + Quote(recorded.entry);
   } else {
     divergence.differences =
         schema::DiffRequests(Boundary::kTool, "", tape.Redact(recorded.input.bytes), input);
     HideSecrets(&divergence.differences);
-    divergence.message +=
-        "its input is not the incident's; " + DescribeDifferences(divergence.differences);
+    divergence.summary += "its input is not the incident's";
   }
   return divergence;
 }
@@ -47,9 +46,9 @@ std::optional<Divergence> Compare(const Tape& tape, const schema::Component* rec
                                   const schema::Component& now) {
   Divergence divergence;
   divergence.kind = DivergenceKind::kComponent;
-  divergence.message = "component " + now.kind + ' ' + Quote(now.name) + ": ";
+  divergence.summary = "component " + now.kind + ' ' + Quote(now.name) + ": ";
   if (recorded == nullptr) {
-    divergence.message += "version " + Quote(now.version) + " is new: it was not recorded";
+    divergence.summary += "version " + Quote(now.version) + " is new: it was not recorded";
     return divergence;
   }
   const std::string expected = tape.Redact(recorded->content.bytes);
@@ -57,17 +56,17 @@ std::optional<Divergence> Compare(const Tape& tape, const schema::Component* rec
   const bool content_differs = !recorded->content.cut && !EqualContent(expected, now.content.bytes);
   if (!version_differs && !content_differs) return std::nullopt;
   if (version_differs) {
-    divergence.message +=
+    divergence.summary +=
         "recorded version " + Quote(recorded->version) + ", now " + Quote(now.version);
   }
   if (content_differs) {
     divergence.differences = schema::DiffRequests(Boundary::kTool, "", expected, now.content.bytes);
     HideSecrets(&divergence.differences);
-    divergence.message +=
-        version_differs ? "; " : "same version " + Quote(now.version) + ", other content; ";
-    divergence.message += DescribeDifferences(divergence.differences);
+    divergence.summary += version_differs
+                              ? ", other content"
+                              : "same version " + Quote(now.version) + ", other content";
   } else {
-    divergence.message += "; same content";
+    divergence.summary += ", same content";
   }
   return divergence;
 }
@@ -104,7 +103,7 @@ Message NotThisRun() {
 }
 
 schema::Diverged ToDiverged(const Divergence& divergence, uint64_t value) {
-  return {std::string(ToString(divergence.kind)) + ": " + divergence.message, value};
+  return {std::string(ToString(divergence.kind)) + ": " + MessageOf(divergence), value};
 }
 
 SessionState::SessionState(schema::RecordedRun recorded, ReplayOptions replay_options)
@@ -249,9 +248,7 @@ Message SessionState::RefuseReading(const Address& address, const Taken& taken, 
   divergence.boundary = address.boundary;
   divergence.name = address.name;
   divergence.ordinal = static_cast<int64_t>(taken.position);
-  divergence.message = "novel reading of " + Describe(address) + " (#" +
-                       std::to_string(taken.position + 1) + " there): ";
-  divergence.message +=
+  divergence.summary =
       taken.recorded_count == 0
           ? "nothing of this name was read when it was recorded"
           : "it was read " + std::to_string(taken.recorded_count) + " times when it was recorded";

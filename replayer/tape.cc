@@ -159,14 +159,18 @@ ComparableRequest Tape::Comparable(Boundary boundary, std::string_view provider,
   return result;
 }
 
-std::vector<uint64_t> Tape::TiesOf(const Address& address, const TapeCall& call) const {
-  std::vector<uint64_t> ties;
+size_t Tape::IndexOf(const Event& event) const {
+  return static_cast<size_t>(&event - run_.events.data());
+}
+
+std::vector<size_t> Tape::TiesOf(const Address& address, const TapeCall& call) const {
+  std::vector<size_t> ties;
   for (const TapeCall& other : CallsAt(address)) {
     if (&other == &call || other.request.key != call.request.key) continue;
     if (!SamePlace(*other.event, *call.event) || SameAnswer(*other.event, *call.event)) continue;
-    ties.push_back(other.event->sequence);
+    ties.push_back(IndexOf(*other.event));
   }
-  if (!ties.empty()) ties.insert(ties.begin(), call.event->sequence);
+  if (!ties.empty()) ties.insert(ties.begin(), IndexOf(*call.event));
   return ties;
 }
 

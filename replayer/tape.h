@@ -61,6 +61,10 @@ class Tape {
 
   const schema::RecordedRun& run() const { return run_; }
 
+  // The one name that people get for a record: its place among the events of the run, from 0, as
+  // `reenact show` numbers them. `event`: one of run().events.
+  size_t IndexOf(const schema::Event& event) const;
+
   // Calls (model, tool, retrieval) of an address, in order of beginning. Empty when there is none.
   const std::vector<TapeCall>& CallsAt(const Address& address) const;
   // Readings (clock, random, env) of an address, in order.
@@ -90,7 +94,7 @@ class Tape {
 
   // Calls of equal key at this address that the tape puts in one and the same place though their
   // answers differ: there is no telling which is meant. Empty when there are none.
-  std::vector<uint64_t> TiesOf(const Address& address, const TapeCall& call) const;
+  std::vector<size_t> TiesOf(const Address& address, const TapeCall& call) const;
 
  private:
   schema::RecordedRun run_;

@@ -197,11 +197,6 @@ std::string Normalized(std::string_view text, bool addresses) {
   return result;
 }
 
-bool OnlyTimesDiffer(const schema::JsonDifference& difference) {
-  return difference.expected_present && difference.actual_present &&
-         WithoutTimes(difference.expected) == WithoutTimes(difference.actual);
-}
-
 std::string DescribeOne(const schema::JsonDifference& difference) {
   const auto side = [](bool present, const std::string& raw) {
     std::string text;
@@ -217,6 +212,11 @@ std::string DescribeOne(const schema::JsonDifference& difference) {
 
 }  // namespace
 
+bool OnlyTimesDiffer(const schema::JsonDifference& difference) {
+  return difference.expected_present && difference.actual_present &&
+         WithoutTimes(difference.expected) == WithoutTimes(difference.actual);
+}
+
 std::string Quote(std::string_view text) {
   std::string_view shown = text;
   if (shown.size() > kQuoteLimit) {
@@ -231,17 +231,13 @@ std::string Quote(std::string_view text) {
   return quoted;
 }
 
+std::string EventText(size_t index) {
+  return "event #" + std::to_string(index);
+}
+
 std::string DescribeDifferences(const std::vector<schema::JsonDifference>& differences,
                                 size_t limit) {
-  if (differences.empty()) return "no field differs";
   std::string text;
-  if (std::all_of(differences.begin(), differences.end(), OnlyTimesDiffer)) {
-    text += differences.size() == 1 ? "the only difference is a date or time: "
-                                    : "the only differences are dates or times: ";
-  } else {
-    text += differences.size() == 1 ? "1 path differs: "
-                                    : std::to_string(differences.size()) + " paths differ: ";
-  }
   for (size_t i = 0; i < differences.size() && i < limit; ++i) {
     if (i > 0) text += "; ";
     text += DescribeOne(differences[i]);

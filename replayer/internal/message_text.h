@@ -3,6 +3,7 @@
 #ifndef REENACT_REPLAYER_INTERNAL_MESSAGE_TEXT_H_
 #define REENACT_REPLAYER_INTERNAL_MESSAGE_TEXT_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,15 @@ namespace reenact::replayer {
 // they are no UTF-8. Shortened past 200 bytes, on a code point.
 std::string Quote(std::string_view text);
 
-// "2 paths differ: temperature: 0, now 0.2; messages[3].content: ...", at most `limit` of them.
-// When dates or times are all that differs, says so.
+// "event #5": an event of the tape, by its index.
+std::string EventText(size_t index);
+
+// "temperature: recorded 0, now 0.2; messages[3].content: ...", at most `limit` of them.
 std::string DescribeDifferences(const std::vector<schema::JsonDifference>& differences,
                                 size_t limit = 10);
+
+// A date or a time is all that differs in the values.
+bool OnlyTimesDiffer(const schema::JsonDifference& difference);
 
 // Where the record holds the mark of a removed secret, the attempt's text is replaced by the mark
 // too: what stands there may be the secret.

@@ -15,21 +15,17 @@ namespace {
 using schema::EndState;
 using schema::Event;
 
-// What an event was called, for those that nobody asked for.
-Divergence Omitted(DivergenceKind kind, const Event& event, size_t ordinal, size_t count) {
+// An event that nobody asked for.
+Divergence Omitted(const Tape& tape, const Event& event, size_t ordinal) {
+  const bool call = IsCall(event.boundary);
   Divergence divergence;
-  divergence.kind = kind;
+  divergence.kind = call ? DivergenceKind::kOmittedCall : DivergenceKind::kOmittedReading;
   divergence.scope = event.scope;
   divergence.boundary = event.boundary;
   divergence.name = event.name;
   divergence.ordinal = static_cast<int64_t>(ordinal);
-  divergence.closest = event.sequence;
-  const bool call = kind == DivergenceKind::kOmittedCall;
-  divergence.message = std::string("omitted ") + (call ? "call" : "reading") + " #" +
-                       std::to_string(ordinal + 1) + " of " + std::to_string(count) + " (" +
-                       Describe({event.scope, event.boundary, event.name}) + ", record " +
-                       std::to_string(event.sequence) +
-                       "): it was recorded, and the program never asked for it";
+  divergence.closest = tape.IndexOf(event);
+  divergence.summary = EventText(*divergence.closest) + " was never asked for";
   return divergence;
 }
 
@@ -134,26 +130,23 @@ class Reporter {
   }
 
   void ListOmitted() {
-    std::map<uint64_t, Divergence> omitted;  // By sequence, whatever the address.
-    std::vector<Divergence> more;            // Of a tape whose sequences repeat.
-    const auto add = [&](Divergence divergence) {
-      const uint64_t sequence = *divergence.closest;
-      if (!omitted.try_emplace(sequence, divergence).second) more.push_back(std::move(divergence));
+    std::map<size_t, Divergence> omitted;  // In the order of the tape, whatever the address.
+    const auto add = [&](const Event& event, size_t ordinal) {
+      Divergence divergence = Omitted(session_.tape, event, ordinal);
+      omitted.emplace(*divergence.closest, std::move(divergence));
     };
     for (const auto& [address, records] : session_.tape.calls()) {
       const std::vector<bool>& used = session_.call_used[address];
       for (size_t i = 0; i < records.size(); ++i) {
-        if (used[i]) continue;
-        add(Omitted(DivergenceKind::kOmittedCall, *records[i].event, i, records.size()));
+        if (!used[i]) add(*records[i].event, i);
       }
     }
     for (const auto& [address, records] : session_.tape.readings()) {
       for (size_t i = session_.readings_made[address]; i < records.size(); ++i) {
-        add(Omitted(DivergenceKind::kOmittedReading, *records[i], i, records.size()));
+        add(*records[i], i);
       }
     }
-    for (auto& [sequence, divergence] : omitted) Add(std::move(divergence));
-    for (Divergence& divergence : more) Add(std::move(divergence));
+    for (auto& [index, divergence] : omitted) Add(std::move(divergence));
     ListUnended();
   }
 
@@ -167,10 +160,8 @@ class Reporter {
       divergence.name = call.address.name;
       divergence.ordinal = static_cast<int64_t>(call.record_index);
       divergence.key = schema::Shorten(call.request.key);
-      divergence.closest = call.record->event->sequence;
-      divergence.message = "answer of " + Describe(call.address) + " (record " +
-                           std::to_string(call.record->event->sequence) +
-                           "): the program never ended this call";
+      divergence.closest = session_.tape.IndexOf(*call.record->event);
+      divergence.summary = EventText(*divergence.closest) + ": the program never ended this call";
       Add(std::move(divergence));
     }
   }
@@ -180,10 +171,10 @@ class Reporter {
     session_.refusals.clear();
     Divergence divergence;
     divergence.kind = DivergenceKind::kNoRun;
-    divergence.message =
+    divergence.summary =
         "the run of entry " + Quote(session_.tape.run().run.entry) + " never began";
     if (report_.refused_runs > 0) {
-      divergence.message +=
+      divergence.summary +=
           "; " + std::to_string(report_.refused_runs) + " other runs began and were refused";
     }
     Add(std::move(divergence));
@@ -228,7 +219,7 @@ class Reporter {
     if (known) return;
     Divergence divergence;
     divergence.kind = DivergenceKind::kProcess;
-    divergence.message = "the run began, and the program never ended it";
+    divergence.summary = "the run began, and the program never ended it";
     Add(std::move(divergence));
   }
 
@@ -241,21 +232,18 @@ class Reporter {
     if (inputs_differ) return;  // Something else comes first, and explains it.
     Divergence divergence;
     divergence.kind = DivergenceKind::kOutput;
-    divergence.message =
+    divergence.summary =
         session_.options.overrides.empty()
             ? "decision differs with identical recorded inputs: unrecorded nondeterminism"
             : "the output differs, with what was overridden as the only change";
     if (expected.state != actual.state || expected_detail != actual.detail) {
-      divergence.message +=
+      divergence.summary +=
           "; the run ended " + Quote(schema::DescribeEnd(actual.state, actual.detail)) +
           ", recorded " + Quote(schema::DescribeEnd(expected.state, expected_detail));
     }
     divergence.differences =
         schema::DiffRequests(schema::Boundary::kTool, "", expected_output, actual.output);
     HideSecrets(&divergence.differences);
-    if (!divergence.differences.empty()) {
-      divergence.message += "; " + DescribeDifferences(divergence.differences);
-    }
     Add(std::move(divergence));
   }
 

@@ -115,7 +115,7 @@ void ReplayFixture::Impl::Judge() const {
                            " with the recorded input began");
   }
   for (const Divergence& divergence : report.divergences) {
-    ADD_FAILURE() << Named(std::string(ToString(divergence.kind)) + ": " + divergence.message);
+    ADD_FAILURE() << Named(std::string(ToString(divergence.kind)) + ": " + MessageOf(divergence));
   }
   if (!report.bound || !report.divergences.empty()) return;
   if (report.verdict != replayer::Verdict::kReproduced) {

@@ -88,8 +88,8 @@ TEST(Override, ToolAndRetrievalAnswerWithTheGivenBytes) {
   const ReplayReport report = session.Finish(kReplayTime);
   EXPECT_EQ(report.level, FidelityLevel::kR1);
   ASSERT_EQ(Kinds(report), "output");
-  EXPECT_TRUE(Contains(report.divergences[0].message, "overridden"));
-  EXPECT_FALSE(Contains(report.divergences[0].message, "nondeterminism"));
+  EXPECT_TRUE(Contains(report.divergences[0].summary, "overridden"));
+  EXPECT_FALSE(Contains(report.divergences[0].summary, "nondeterminism"));
   EXPECT_EQ(report.derived.events[0].response.bytes, "120");
   EXPECT_EQ(schema::BodySize(report.derived.events[0].exchange), 3u);
 }

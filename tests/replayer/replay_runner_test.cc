@@ -105,8 +105,8 @@ TEST(ReplayRunner, OutboundAttemptIsRefusedCountedAndADivergence) {
   EXPECT_EQ(Kinds(result.report), "network");
   EXPECT_EQ(result.verdict, Verdict::kDiverged);
   EXPECT_EQ(result.report.level, FidelityLevel::kR1);
-  EXPECT_TRUE(Contains(result.report.divergences[0].message, "connect to 203.0.113.7:443"))
-      << result.report.divergences[0].message;
+  EXPECT_TRUE(Contains(MessageOf(result.report.divergences[0]), "connect to 203.0.113.7:443"))
+      << MessageOf(result.report.divergences[0]);
 }
 
 TEST(ReplayRunner, NovelCallIsDivergence) {
@@ -119,7 +119,7 @@ TEST(ReplayRunner, CrashIsDivergenceThatNamesTheSignal) {
   const RunnerResult result = Replay({"crash"});
   const Divergence* process = Find(result.report, DivergenceKind::kProcess);
   ASSERT_NE(process, nullptr) << Kinds(result.report);
-  EXPECT_TRUE(Contains(process->message, "SIGABRT before its run ended")) << process->message;
+  EXPECT_TRUE(Contains(process->summary, "SIGABRT before its run ended")) << process->summary;
   EXPECT_EQ(result.verdict, Verdict::kDiverged);
 }
 
@@ -127,7 +127,7 @@ TEST(ReplayRunner, ExitInTheMiddleIsDivergence) {
   const RunnerResult result = Replay({"exit"});
   const Divergence* process = Find(result.report, DivergenceKind::kProcess);
   ASSERT_NE(process, nullptr) << Kinds(result.report);
-  EXPECT_TRUE(Contains(process->message, "exited with status 7"));
+  EXPECT_TRUE(Contains(process->summary, "exited with status 7"));
 }
 
 TEST(ReplayRunner, ExitStatusAfterTheRunIsANoteOnly) {

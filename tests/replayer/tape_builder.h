@@ -15,6 +15,14 @@
 
 namespace reenact::replayer {
 
+// The first request of a tool loop, and the one that follows the tool's answer.
+inline constexpr char kUser[] = R"({"model":"m","messages":[{"role":"user","content":"refund?"}]})";
+inline constexpr char kAfterTool[] =
+    R"({"model":"m","messages":[{"role":"user","content":"refund?"},)"
+    R"({"role":"assistant","tool_calls":[{"id":"c1","type":"function",)"
+    R"("function":{"name":"lookup","arguments":"{}"}}]},)"
+    R"({"role":"tool","tool_call_id":"c1","content":"120"}]})";
+
 // A call for TapeBuilder::Add; what a test does not name has a usual value.
 struct CallSpec {
   std::string scope;

@@ -36,8 +36,8 @@ replayer::RunnerResult Diverged() {
   divergence.name = "chat";
   divergence.ordinal = 1;
   divergence.key = "sha256:1f0c2233445566";
-  divergence.closest = 11;
-  divergence.message = "the request is not on the tape";
+  divergence.closest = 5;
+  divergence.summary = "no record has this request; closest is event #5";
   divergence.differences = {
       {.path = "messages[0].content", .expected = "\"a\"", .actual = "\"b\x1b\""}};
   result.report.divergences = {divergence};
@@ -59,7 +59,7 @@ TEST(ReplayText, SaysLevelServedAndNetwork) {
 TEST(ReplayText, DivergenceNamesKeyClosestRecordAndPaths) {
   const std::string text = RenderReplay(tests::WrongRefund(), Diverged(), {});
   EXPECT_NE(text.find("novel_call  model chat [1]  key sha256:1f0c2233445566"), std::string::npos);
-  EXPECT_NE(text.find("closest: event #5 (model chat)"), std::string::npos) << text;
+  EXPECT_NE(text.find("closest is event #5; 1 path differs\n"), std::string::npos) << text;
   EXPECT_NE(text.find("messages[0].content"), std::string::npos);
   EXPECT_NE(text.find("attempted  \"b\\x1b\""), std::string::npos) << text;
   EXPECT_NE(text.find("connect 203.0.113.7:443 (pid 42)"), std::string::npos);

@@ -172,19 +172,19 @@ absl::Status AcceptReplay(const replayer::RunnerResult& result, int64_t now_wall
     return absl::FailedPreconditionError(
         absl::StrCat("not accepted: the replay is inconclusive, ", InconclusiveReason(result)));
   }
-  std::set<uint64_t> omitted;
+  std::set<size_t> omitted;
   for (const Divergence& divergence : report.divergences) {
     if (!IsAcceptable(divergence)) {
       return absl::FailedPreconditionError(
           absl::StrCat("not accepted: the tape has no answer for what the program does now (",
-                       divergence.message, "); record it again and add that run"));
+                       MessageOf(divergence), "); record it again and add that run"));
     }
     if (IsOmission(divergence) && divergence.closest) omitted.insert(*divergence.closest);
   }
   schema::RecordedRun& tape = fixture->tape;
-  std::erase_if(tape.events, [&omitted](const schema::Event& event) {
-    return omitted.count(event.sequence) != 0;
-  });
+  for (auto index = omitted.rbegin(); index != omitted.rend(); ++index) {
+    tape.events.erase(tape.events.begin() + static_cast<ptrdiff_t>(*index));
+  }
   if (tape.events.empty()) {
     return absl::FailedPreconditionError(
         "not accepted: the program asks for nothing of the tape any more; delete the fixture");

@@ -3,13 +3,11 @@
 #include "tools/reenact/replay_command.h"
 #include "tools/reenact/replay_text.h"
 #include "tools/reenact/run_diff_text.h"
-#include "tools/reenact/run_view.h"
 
 namespace reenact::tools {
 namespace {
 
-void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence,
-                     JsonWriter* json) {
+void WriteDivergence(const replayer::Divergence& divergence, JsonWriter* json) {
   json->BeginObject();
   json->TextField("kind", replayer::ToString(divergence.kind));
   json->TextField("scope", divergence.scope);
@@ -17,19 +15,13 @@ void WriteDivergence(const RunView& tape, const replayer::Divergence& divergence
   json->TextField("name", divergence.name);
   json->IntField("ordinal", divergence.ordinal);
   json->TextField("key", divergence.key);
-  json->OptionalIntField("closest_event",
-                         divergence.closest ? tape.IndexOf(*divergence.closest) : std::nullopt);
-  if (divergence.closest) {
-    json->UintField("closest_sequence", *divergence.closest);
-  } else {
-    json->NullField("closest_sequence");
-  }
+  json->OptionalIntField("closest_event", divergence.closest);
   WritePaths(divergence.differences, json);
-  json->Key("candidate_sequences");
+  json->Key("candidate_events");
   json->BeginArray();
-  for (const uint64_t candidate : divergence.candidates) json->Uint(candidate);
+  for (const size_t candidate : divergence.candidates) json->Uint(candidate);
   json->EndArray();
-  json->TextField("message", divergence.message);
+  json->TextField("message", replayer::MessageOf(divergence));
   json->EndObject();
 }
 
@@ -72,7 +64,6 @@ void WriteProgram(const replayer::RunnerResult& result, JsonWriter* json) {
 void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& result,
                  JsonWriter* json) {
   const replayer::ReplayReport& report = result.report;
-  const RunView view = ViewRun(tape);
   json->BeginObject();
   json->TextField("run", schema::ToString(tape.run.id));
   json->TextField("verdict", VerdictText(result));
@@ -98,7 +89,7 @@ void WriteReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& 
   json->Key("divergences");
   json->BeginArray();
   for (const replayer::Divergence& divergence : report.divergences) {
-    WriteDivergence(view, divergence, json);
+    WriteDivergence(divergence, json);
   }
   json->EndArray();
   json->EndObject();

@@ -9,7 +9,6 @@
 #include "tools/reenact/replay_command.h"
 #include "tools/reenact/run_diff_text.h"
 #include "tools/reenact/run_text.h"
-#include "tools/reenact/run_view.h"
 #include "tools/reenact/text_table.h"
 #include "tools/reenact/time_text.h"
 
@@ -67,15 +66,7 @@ std::string ServedText(const replayer::ReplayReport& report) {
   return out;
 }
 
-std::string EventName(const RunView& tape, uint64_t sequence) {
-  const std::optional<int64_t> index = tape.IndexOf(sequence);
-  if (!index) return "record " + std::to_string(sequence);
-  const EventView& event = tape.events[static_cast<size_t>(*index)];
-  return "event #" + std::to_string(*index) + " (" + Printable(AddressOf(*event.event)) + ")";
-}
-
-std::string DivergenceText(const RunView& tape, const Divergence& divergence, size_t number,
-                           const Style& style) {
+std::string DivergenceText(const Divergence& divergence, size_t number, const Style& style) {
   std::string address;
   if (!divergence.name.empty()) {
     if (!divergence.scope.empty()) address = divergence.scope + "/";
@@ -87,13 +78,12 @@ std::string DivergenceText(const RunView& tape, const Divergence& divergence, si
                     style(Ink::kBold, Printable(address));
   if (!divergence.key.empty()) out += "  key " + Printable(divergence.key);
   out.erase(out.find_last_not_of(' ') + 1);
-  out += "\n     " + Printable(divergence.message) + "\n";
-  if (divergence.closest) {
-    out += "     closest: " + EventName(tape, *divergence.closest) + "\n";
-  }
-  for (const uint64_t candidate : divergence.candidates) {
-    out += "     candidate: " + EventName(tape, candidate) + "\n";
-  }
+  // There may be one for every record of a run: a line each.
+  const bool omission = divergence.kind == DivergenceKind::kOmittedCall ||
+                        divergence.kind == DivergenceKind::kOmittedReading;
+  out += omission ? "  " : "\n     ";
+  const std::string count = replayer::CountDifferences(divergence.differences);
+  out += Printable(divergence.summary + (count.empty() ? "" : "; " + count)) + "\n";
   return out + RenderPaths(divergence.differences, {"recorded", "attempted"}, 7, style);
 }
 
@@ -119,7 +109,6 @@ std::string InconclusiveReason(const replayer::RunnerResult& result) {
 std::string RenderReplay(const schema::RecordedRun& tape, const replayer::RunnerResult& result,
                          const Style& style) {
   const replayer::ReplayReport& report = result.report;
-  const RunView view = ViewRun(tape);
   std::string verdict = VerdictText(result);
   const Ink ink = verdict == "reproduced" ? Ink::kGreen
                   : verdict == "diverged" ? Ink::kRed
@@ -148,14 +137,14 @@ std::string RenderReplay(const schema::RecordedRun& tape, const replayer::Runner
   if (report.divergences.empty()) return out;
   out += "\n" + style(Ink::kBold, "Divergences, in order") + "\n";
   for (size_t i = 0; i < report.divergences.size(); ++i) {
-    out += DivergenceText(view, report.divergences[i], i + 1, style);
+    out += DivergenceText(report.divergences[i], i + 1, style);
   }
   return out;
 }
 
 bool AddOutcome(replayer::RunnerResult result, std::vector<ReplayOutcome>* outcomes) {
   const auto first_message = [](const replayer::RunnerResult& of) {
-    return of.report.divergences.empty() ? std::string() : of.report.divergences.front().message;
+    return of.report.divergences.empty() ? std::string() : MessageOf(of.report.divergences.front());
   };
   for (ReplayOutcome& outcome : *outcomes) {
     const replayer::RunnerResult& other = outcome.first;

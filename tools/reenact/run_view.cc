@@ -6,13 +6,6 @@
 
 namespace reenact::tools {
 
-std::optional<int64_t> RunView::IndexOf(uint64_t sequence) const {
-  for (const EventView& view : events) {
-    if (view.event->sequence == sequence) return view.index;
-  }
-  return std::nullopt;
-}
-
 EventView ViewEvent(const schema::Event& event, int64_t index) {
   EventView view;
   view.event = &event;

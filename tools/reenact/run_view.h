@@ -35,9 +35,6 @@ struct RunView {
   std::vector<EventView> events;  // Same order as recorded->events.
 
   const schema::Run& run() const { return recorded->run; }
-
-  // The event with this sequence number, as an index.
-  std::optional<int64_t> IndexOf(uint64_t sequence) const;
 };
 
 // `recorded` must outlive the view.
