@@ -24,6 +24,10 @@
 
 namespace reenact::store {
 
+namespace internal {
+class CatalogFile;
+}
+
 // Everything that one segment contributes to lists.
 struct SegmentParts {
   std::string segment;
@@ -78,9 +82,8 @@ class Catalog {
   bool is_persistent() const;
 
  private:
-  struct Impl;
-  explicit Catalog(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Catalog(const std::string& path);
+  std::unique_ptr<internal::CatalogFile> file_;
 };
 
 }  // namespace reenact::store

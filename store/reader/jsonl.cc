@@ -2,15 +2,17 @@
 // is DataLoss with its number, so that a file cut in transit never passes for a whole one.
 
 #include <algorithm>
-#include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 
 #include "store/reader/bundle.h"
+#include "store/reader/internal/jsonl_record.h"
 #include "store/reader/internal/jsonl_value.h"
 
 namespace reenact::store {
@@ -26,181 +28,9 @@ void AppendLine(const Json& line, std::string* out) {
   out->push_back('\n');
 }
 
-Json LineOf(const char* type, const schema::Ulid& run) {
-  return Json{{"type", type}, {"run", ToString(run)}};
-}
-
-std::string_view OriginName(schema::RunOrigin origin) {
-  switch (origin) {
-    case schema::RunOrigin::kRecorded:
-      return "recorded";
-    case schema::RunOrigin::kReplay:
-      return "replay";
-    case schema::RunOrigin::kImported:
-      return "imported";
-  }
-  return "recorded";
-}
-
-std::optional<schema::RunOrigin> ParseOrigin(std::string_view text) {
-  for (const auto origin :
-       {schema::RunOrigin::kRecorded, schema::RunOrigin::kReplay, schema::RunOrigin::kImported}) {
-    if (OriginName(origin) == text) return origin;
-  }
-  return std::nullopt;
-}
-
-Json RunToJson(const schema::Run& run) {
-  Json line = LineOf("run", run.id);
-  line["parent"] = ToString(run.parent);
-  line["origin"] = OriginName(run.origin);
-  line["service"] = internal::TextToJson(run.service);
-  line["entry"] = internal::TextToJson(run.entry);
-  line["trace_id"] = internal::TextToJson(run.trace_id);
-  line["started"] = internal::MomentToJson(run.started);
-  line["tags"] = internal::TagsToJson(run.tags);
-  line["process"] = internal::TagsToJson(run.process);
-  line["input"] = internal::BodyToJson(run.input);
-  return line;
-}
-
-schema::Run RunFromJson(JsonFields* fields) {
-  schema::Run run;
-  run.id = fields->Id("run");
-  run.parent = fields->Id("parent");
-  const std::optional<schema::RunOrigin> origin = ParseOrigin(fields->Text("origin"));
-  if (!origin) fields->Fail("origin", "is unknown");
-  run.origin = origin.value_or(schema::RunOrigin::kRecorded);
-  run.service = fields->Text("service");
-  run.entry = fields->Text("entry");
-  run.trace_id = fields->Text("trace_id");
-  run.started = fields->Time("started");
-  run.tags = fields->Pairs("tags");
-  run.process = fields->Pairs("process");
-  run.input = fields->BodyOf("input");
-  return run;
-}
-
-Json ComponentToJson(const schema::Ulid& run, const schema::Component& component) {
-  Json line = LineOf("component", run);
-  line["kind"] = internal::TextToJson(component.kind);
-  line["name"] = internal::TextToJson(component.name);
-  line["version"] = internal::TextToJson(component.version);
-  line["at"] = internal::MomentToJson(component.at);
-  line["content"] = internal::BodyToJson(component.content);
-  return line;
-}
-
-schema::Component ComponentFromJson(JsonFields* fields) {
-  schema::Component component;
-  component.kind = fields->Text("kind");
-  component.name = fields->Text("name");
-  component.version = fields->Text("version");
-  component.at = fields->Time("at");
-  component.content = fields->BodyOf("content");
-  return component;
-}
-
-Json EventToJson(const schema::Event& event) {
-  Json line = LineOf("event", event.run);
-  line["sequence"] = internal::UnsignedToJson(event.sequence);
-  line["end_sequence"] = internal::UnsignedToJson(event.end_sequence);
-  line["boundary"] = ToString(event.boundary);
-  line["scope"] = internal::TextToJson(event.scope);
-  line["name"] = internal::TextToJson(event.name);
-  line["provider"] = internal::TextToJson(event.provider);
-  line["endpoint"] = internal::TextToJson(event.endpoint);
-  line["started"] = internal::MomentToJson(event.started);
-  line["elapsed_ns"] = internal::NumberToJson(event.elapsed_ns);
-  line["end_state"] = ToString(event.end_state);
-  line["end_detail"] = internal::TextToJson(event.end_detail);
-  line["attempt"] = internal::UnsignedToJson(event.attempt);
-  line["in_flight"] = internal::UnsignedToJson(event.in_flight);
-  line["value"] = internal::UnsignedToJson(event.value);
-  line["meta"] = internal::TagsToJson(event.meta);
-  line["request_headers"] = internal::TagsToJson(event.request_headers);
-  line["request"] = internal::BodyToJson(event.request);
-  line["exchange"] = internal::ExchangeToJson(event.exchange);
-  line["response"] = internal::BodyToJson(event.response);
-  return line;
-}
-
-schema::Event EventFromJson(JsonFields* fields) {
-  schema::Event event;
-  event.run = fields->Id("run");
-  event.sequence = fields->Unsigned("sequence");
-  event.end_sequence = fields->Unsigned("end_sequence");
-  const auto boundary = schema::ParseBoundary(fields->Text("boundary"));
-  if (!boundary) fields->Fail("boundary", "is unknown");
-  event.boundary = boundary.value_or(schema::Boundary::kModel);
-  event.scope = fields->Text("scope");
-  event.name = fields->Text("name");
-  event.provider = fields->Text("provider");
-  event.endpoint = fields->Text("endpoint");
-  event.started = fields->Time("started");
-  event.elapsed_ns = fields->Number("elapsed_ns");
-  event.end_state = fields->End("end_state");
-  event.end_detail = fields->Text("end_detail");
-  event.attempt = static_cast<uint32_t>(fields->Unsigned("attempt"));
-  event.in_flight = static_cast<uint32_t>(fields->Unsigned("in_flight"));
-  event.value = fields->Unsigned("value");
-  event.meta = fields->Pairs("meta");
-  event.request_headers = fields->Pairs("request_headers");
-  event.request = fields->BodyOf("request");
-  event.exchange = fields->ExchangeOf("exchange");
-  event.response = fields->BodyOf("response");
-  if (fields->ok() && !event.exchange.empty() &&
-      BodySize(event.exchange) != event.response.bytes.size())
-    fields->Fail("exchange", "does not add up to the size of the response");
-  return event;
-}
-
-Json GapToJson(const schema::Ulid& run, const schema::Gap& gap) {
-  Json line = LineOf("gap", run);
-  line["at"] = internal::MomentToJson(gap.at);
-  line["reason"] = internal::TextToJson(gap.reason);
-  line["count"] = internal::UnsignedToJson(gap.count);
-  line["bytes"] = internal::UnsignedToJson(gap.bytes);
-  line["first_sequence"] = internal::UnsignedToJson(gap.first_sequence);
-  line["last_sequence"] = internal::UnsignedToJson(gap.last_sequence);
-  return line;
-}
-
-schema::Gap GapFromJson(JsonFields* fields) {
-  schema::Gap gap;
-  gap.at = fields->Time("at");
-  gap.reason = fields->Text("reason");
-  gap.count = fields->Unsigned("count");
-  gap.bytes = fields->Unsigned("bytes");
-  gap.first_sequence = fields->Unsigned("first_sequence");
-  gap.last_sequence = fields->Unsigned("last_sequence");
-  return gap;
-}
-
-Json MarkToJson(const schema::Mark& mark) {
-  Json line = LineOf("mark", mark.run);
-  line["incident"] = ToString(mark.id);
-  line["title"] = internal::TextToJson(mark.title);
-  line["severity"] = mark.severity;
-  line["notes"] = internal::TextToJson(mark.notes);
-  line["at"] = internal::MomentToJson(mark.at);
-  return line;
-}
-
-schema::Mark MarkFromJson(JsonFields* fields) {
-  schema::Mark mark;
-  mark.id = fields->Id("incident");
-  mark.run = fields->Id("run");
-  mark.title = fields->Text("title");
-  mark.severity = fields->Small("severity");
-  mark.notes = fields->Text("notes");
-  mark.at = fields->Time("at");
-  return mark;
-}
-
 // The last line of every run: `finished` false where the record ends before the run did.
 Json EndToJson(const schema::RecordedRun& recorded) {
-  Json line = LineOf("end", recorded.run.id);
+  Json line = internal::LineOf("end", recorded.run.id);
   line["state"] = ToString(recorded.state);
   line["in_progress"] = recorded.in_progress;
   line["finished"] = recorded.end.has_value();
@@ -236,7 +66,7 @@ class Assembler {
     if (!fields.ok()) return fields.problem();
     if (!header_seen_) return AddHeader(type, &fields);
     if (type == "run") {
-      schema::Run run = RunFromJson(&fields);
+      schema::Run run = internal::ReadRun(&fields);
       if (fields.ok() && !index_.emplace(ToString(run.id), bundle_->runs.size()).second)
         return absl::StrCat("run ", ToString(run.id), " is there twice");
       if (fields.ok()) bundle_->runs.emplace_back().run = std::move(run);
@@ -279,13 +109,13 @@ class Assembler {
 
   void AddToRun(const std::string& type, JsonFields* fields, schema::RecordedRun* recorded) {
     if (type == "component") {
-      recorded->components.push_back(ComponentFromJson(fields));
+      recorded->components.push_back(internal::ReadComponent(fields));
     } else if (type == "event") {
-      recorded->events.push_back(EventFromJson(fields));
+      recorded->events.push_back(internal::ReadEvent(fields));
     } else if (type == "gap") {
-      recorded->gaps.push_back(GapFromJson(fields));
+      recorded->gaps.push_back(internal::ReadGap(fields));
     } else if (type == "mark") {
-      recorded->marks.push_back(MarkFromJson(fields));
+      recorded->marks.push_back(internal::ReadMark(fields));
     } else if (type == "end") {
       EndFromJson(fields, recorded);
       ended_.insert(ToString(recorded->run.id));
@@ -314,12 +144,12 @@ std::string ToJsonl(const Bundle& bundle) {
              &out);
   for (const schema::RecordedRun& recorded : bundle.runs) {
     const schema::Ulid& id = recorded.run.id;
-    AppendLine(RunToJson(recorded.run), &out);
+    AppendLine(internal::RunLine(recorded.run), &out);
     for (const auto& component : recorded.components)
-      AppendLine(ComponentToJson(id, component), &out);
-    for (const auto& event : recorded.events) AppendLine(EventToJson(event), &out);
-    for (const auto& gap : recorded.gaps) AppendLine(GapToJson(id, gap), &out);
-    for (const auto& mark : recorded.marks) AppendLine(MarkToJson(mark), &out);
+      AppendLine(internal::ComponentLine(id, component), &out);
+    for (const auto& event : recorded.events) AppendLine(internal::EventLine(event), &out);
+    for (const auto& gap : recorded.gaps) AppendLine(internal::GapLine(id, gap), &out);
+    for (const auto& mark : recorded.marks) AppendLine(internal::MarkLine(mark), &out);
     AppendLine(EndToJson(recorded), &out);
   }
   return out;

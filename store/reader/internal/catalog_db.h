@@ -1,4 +1,4 @@
-// The rows of a catalog. Knows nothing of segments: what to keep, and when, is catalog.cc's.
+// The rows of a catalog. Knows nothing of segments: what to keep, and when, is catalog_scan.cc's.
 
 #ifndef REENACT_STORE_READER_INTERNAL_CATALOG_DB_H_
 #define REENACT_STORE_READER_INTERNAL_CATALOG_DB_H_

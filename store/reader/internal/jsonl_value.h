@@ -1,4 +1,5 @@
-// The JSON forms of values in a JSONL export, both ways. Private to store/reader/jsonl.cc.
+// The JSON forms of values in a JSONL export, both ways. Private to store/reader/jsonl.cc and
+// jsonl_record.cc.
 //
 // 64-bit integers are strings, because readers in other languages round them to doubles; bytes that
 // are not UTF-8 are {"base64": "..."}; a body carries its salt and digest, so that an edited line
