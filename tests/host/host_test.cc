@@ -83,6 +83,13 @@ TEST_F(Host, CppWithoutExceptionsAndRttiRecords) {
   EXPECT_EQ(CompleteRuns(), (Expected{{"main", 4}}));
 }
 
+TEST_F(Host, StaticInitialisersMayCallBeforeAnythingIsOpened) {
+  ASSERT_EQ(setenv("REENACT_STORE", store_.c_str(), 1), 0);
+  EXPECT_EQ(RunProgram({STATIC_INITIALISER_HOST}), 0);
+  unsetenv("REENACT_STORE");
+  EXPECT_EQ(CompleteRuns(), (Expected{{"before main", 1}}));
+}
+
 TEST_F(Host, StaticDestructorsMayRecordAfterClose) {
   EXPECT_EQ(RunProgram({STATIC_DESTRUCTOR_HOST, store_}), 0);
 }

@@ -1,9 +1,11 @@
 // What a host tells the C ABI in record mode, and what stands in the store afterwards.
 
+#include <fcntl.h>
+#include <stdio.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -389,9 +391,14 @@ TEST_F(Record, DroppedRecordsAreCountedExactlyAndWarnedOfOnce) {
   reenact_scope* run = Begin();
   ASSERT_EQ(reenact_flush(recorder_, kPatienceMs), REENACT_OK);
   EXPECT_TRUE(warnings.empty());
-  const std::filesystem::path segments = store_path_ + "/segments";
-  std::filesystem::rename(segments, segments.string() + ".away");
-  std::ofstream(segments) << "a file in the way";
+  // A file in the way, and away again, each in one step: else the writer would make a new folder.
+  const std::string segments = store_path_ + "/segments";
+  std::ofstream(segments + ".other") << "a file in the way";
+  const auto exchange = [&] {
+    const std::string other = segments + ".other";
+    return renameat2(AT_FDCWD, segments.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+  };
+  ASSERT_EQ(exchange(), 0);
   const std::string request(500, 'q');
   size_t recorded = 0;
   const auto begun = std::chrono::steady_clock::now();
@@ -405,8 +412,7 @@ TEST_F(Record, DroppedRecordsAreCountedExactlyAndWarnedOfOnce) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("records are being dropped ("), std::string::npos) << warnings[0];
 
-  std::filesystem::remove(segments);
-  std::filesystem::rename(segments.string() + ".away", segments);
+  ASSERT_EQ(exchange(), 0);
   ASSERT_EQ(reenact_flush(recorder_, kPatienceMs), REENACT_OK);
   const reenact_metrics metrics = Metrics();
   EXPECT_EQ(metrics.lost, 0u);
