@@ -177,7 +177,7 @@ Value Interpreter::Call(const Value& callee, const Arguments& arguments) {
       *callable;  // Whatever becomes of the variable that held it.
   if (kept->macro != nullptr) return CallMacro(*kept, arguments);
   const Place place = place_;
-  place_ = {place.line, "call of", &kept->name};
+  place_ = {place.line, "call of", nullptr, kept};
   Value result = kept->function(*this, kept->receiver, arguments);
   place_ = place;
   return result;

@@ -34,14 +34,15 @@ std::string Interpreter::Run(const Body& body, Variables variables) {
 
 std::string Interpreter::Where() const {
   std::string where = "line " + std::to_string(place_.line) + ", in " + place_.kind;
-  if (place_.name != nullptr) where += " '" + *place_.name + "'";
+  const std::string* name = place_.callable != nullptr ? &place_.callable->name : place_.name;
+  if (name != nullptr) where += " '" + *name + "'";
   return where;
 }
 
 Interpreter::Flow Interpreter::Execute(const Body& body) {
   const Depth depth(this);
   for (const Statement& statement : body) {
-    place_ = {statement.line, kStatementNames[statement.variant.index()], nullptr};
+    place_ = {statement.line, kStatementNames[statement.variant.index()]};
     budget_.Charge(kStepWork);
     const Flow flow = std::visit([this](const auto& kind) { return Run(kind); }, statement.variant);
     if (flow != Flow::kNext) return flow;

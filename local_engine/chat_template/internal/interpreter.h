@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,11 +114,12 @@ class Interpreter {
   Value CallMacro(const Callable& macro, const Arguments& arguments);
   Value LoopAttribute(const std::shared_ptr<Loop>& loop, const std::string& name);
 
-  // What is at work, for errors: "in {% for %}", "in filter 'tojson'".
+  // What is at work, for errors: "in {% for %}", "in filter 'tojson'", "in call of 'split'".
   struct Place {
     int line = 0;
     const char* kind = "";
-    const std::string* name = nullptr;
+    const std::string* name = nullptr;                   // In the tree.
+    std::shared_ptr<const Callable> callable = nullptr;  // Kept: an error is told after its end.
   };
 
   Budget budget_;

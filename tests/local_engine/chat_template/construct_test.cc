@@ -65,6 +65,7 @@ TEST(ChatTemplateErrors, NameLineAndConstruct) {
             "line 2, in {{ }}: unsupported operand types for +: 'NoneType' and 'int'");
   EXPECT_EQ(message("\n{% if x %}"), "line 2: expected {% endif %}, found the end of the template");
   EXPECT_EQ(message("\n\n{{ 'a }}"), "line 3: a string without its closing quote");
+  EXPECT_EQ(message("{{ 'a'['split']('') }}"), "line 1, in call of 'split': empty separator");
   EXPECT_EQ(message("{% include 'x' %}"), "line 1: {% include %} is not supported");
 }
 
