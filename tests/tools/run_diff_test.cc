@@ -81,6 +81,19 @@ TEST(DiffRuns, AnInsertedCallDoesNotShiftTheOthers) {
   EXPECT_EQ(diff.equal_pairs, 6);
 }
 
+// A provider makes up the ids of tool calls anew each time, and they key the scopes.
+TEST(DiffRuns, ScopesThatOnlyOneRunHasArePairedByName) {
+  const schema::RecordedRun a = tests::WrongRefund();
+  schema::RecordedRun b = a;
+  ASSERT_FALSE(b.events[4].scope.empty());
+  b.events[4].scope = "call_of_another_day";
+  EXPECT_TRUE(Diff(a, b).differences.empty());
+  b.events[4].name = "another_tool";
+  const RunDiff diff = Diff(a, b);
+  EXPECT_NE(Find(diff, DifferenceKind::kOnlyInA), nullptr);
+  EXPECT_NE(Find(diff, DifferenceKind::kOnlyInB), nullptr);
+}
+
 TEST(DiffRuns, EqualTokensWithOtherProbabilitiesAreADifference) {
   schema::RecordedRun a = tests::RightRefund();
   schema::RecordedRun b = a;

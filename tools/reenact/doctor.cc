@@ -30,13 +30,25 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Opening a store writes down what dead processes left in memory, so this is asked before and
+// after: what was found and is gone now is told, and no longer a finding.
+Check RingsAfterOpening(const StorePlace& place, Check before) {
+  if (before.health != Health::kFinding) return before;
+  Check after = CheckLeftoverRings(place);
+  if (after.health == Health::kFinding) return after;
+  after.health = Health::kNote;
+  after.text += "; what a dead process had left in memory has just been written down";
+  return after;
+}
+
 std::vector<Check> Examine(const StorePlace& place) {
   std::vector<Check> checks;
   checks.push_back(CheckStorePlace(place));
+  const Check rings = CheckLeftoverRings(place);
   auto reader = store::StoreReader::Open(place.path);
   if (IsFolder(place.path)) {
     checks.push_back(CheckSpace(place));
-    checks.push_back(CheckLeftoverRings(place));
+    checks.push_back(RingsAfterOpening(place, rings));
     checks.push_back(CheckCatalog(place));
   }
   if (reader.ok()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,10 +13,22 @@ namespace {
 
 using schema::Boundary;
 
-using Address = std::tuple<std::string, Boundary, std::string>;
+using Scopes = std::set<std::string>;
 
-Address AddressKey(const EventView& view) {
-  return {view.event->scope, view.event->boundary, view.event->name};
+// Without a scope: of one that the other run has nothing of.
+using Address = std::tuple<std::optional<std::string>, Boundary, std::string>;
+
+Scopes ScopesOf(const RunView& run) {
+  Scopes scopes;
+  for (const EventView& event : run.events) scopes.insert(event.event->scope);
+  return scopes;
+}
+
+Address AddressKey(const EventView& view, const Scopes& scopes_of_other) {
+  const schema::Event& event = *view.event;
+  Address address{std::nullopt, event.boundary, event.name};
+  if (scopes_of_other.contains(event.scope)) std::get<0>(address) = event.scope;
+  return address;
 }
 
 // Pairs the events of one address: equal requests in order, then what is left in order.
@@ -74,8 +88,14 @@ schema::RequestKey RequestKeyOf(const EventView& view) {
 
 std::vector<EventPair> AlignEvents(const RunView& a, const RunView& b) {
   std::map<Address, std::pair<std::vector<const EventView*>, std::vector<const EventView*>>> groups;
-  for (const EventView& event : a.events) groups[AddressKey(event)].first.push_back(&event);
-  for (const EventView& event : b.events) groups[AddressKey(event)].second.push_back(&event);
+  const Scopes scopes_a = ScopesOf(a);
+  const Scopes scopes_b = ScopesOf(b);
+  for (const EventView& event : a.events) {
+    groups[AddressKey(event, scopes_b)].first.push_back(&event);
+  }
+  for (const EventView& event : b.events) {
+    groups[AddressKey(event, scopes_a)].second.push_back(&event);
+  }
   std::vector<EventPair> pairs;
   for (const auto& [address, group] : groups) PairAddress(group.first, group.second, &pairs);
   SortPairs(&pairs);

@@ -15,8 +15,10 @@ struct EventPair {
   const EventView* b = nullptr;
 };
 
-// Within (scope, boundary, name): equal requests in order, then what is left in order. The pairs
-// come in the order of A; what only B has follows what came before it in B.
+// Within (scope, boundary, name): equal requests in order, then what is left in order. Scopes are
+// often keyed by ids that a provider makes up anew (a tool call's): events in scopes that the other
+// run has nothing of are paired by boundary and name alone. The pairs come in the order of A; what
+// only B has follows what came before it in B.
 std::vector<EventPair> AlignEvents(const RunView& a, const RunView& b);
 
 // The key of a call's request; one and the same for all readings.

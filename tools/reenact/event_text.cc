@@ -110,22 +110,22 @@ std::string ExchangeText(const schema::Event& event) {
 
 std::string ModelText(const EventView& event, const Style& style) {
   const schema::ModelView& model = event.model;
-  std::string out = "  model     " + Printable(AskedAndServed(model)) + "\n";
+  std::string out = "  model        " + Printable(AskedAndServed(model)) + "\n";
   if (!event.event->endpoint.empty()) {
-    out += "  endpoint  " + Printable(event.event->endpoint) + "\n";
+    out += "  endpoint     " + Printable(event.event->endpoint) + "\n";
   }
   if (model.fingerprint_presence == schema::Presence::kValue) {
-    out += "  identity  " + Printable(model.system_fingerprint) + "\n";
+    out += "  fingerprint  " + Printable(model.system_fingerprint) + "\n";
   } else {
-    out += "  identity  the provider gave no fingerprint\n";
+    out += "  fingerprint  the provider gave no fingerprint\n";
   }
-  if (!model.response_id.empty()) out += "  answer    " + Printable(model.response_id) + "\n";
+  if (!model.response_id.empty()) out += "  answer id    " + Printable(model.response_id) + "\n";
   for (const std::string& anomaly : model.anomalies) {
-    out += style(Ink::kYellow, "  oddity    " + Printable(anomaly)) + "\n";
+    out += style(Ink::kYellow, "  oddity       " + Printable(anomaly)) + "\n";
   }
   if (!model.error_kind.empty()) {
     out += style(Ink::kRed,
-                 "  error     " + Printable(model.error_kind + ": " + model.error_message)) +
+                 "  error        " + Printable(model.error_kind + ": " + model.error_message)) +
            "\n";
   }
   if (!model.messages.empty()) {
@@ -154,15 +154,16 @@ std::string RenderEvent(const RunView& view, const EventView& event, const Style
   std::string out = style(Ink::kBold, "Event #" + std::to_string(event.index) + "  " +
                                           Printable(AddressOf(call))) +
                     "\n";
-  out += "  run       " + schema::ToString(view.run().id) + "\n";
-  out += "  began     " + FormatMillis(call.started.wall_ns) + "   " +
+  out += "  run          " + schema::ToString(view.run().id) + "\n";
+  out += "  began        " + FormatMillis(call.started.wall_ns) + "   " +
          FormatOffset(Elapsed(view.run().started.monotonic_ns, call.started.monotonic_ns)) + "\n";
-  if (!event.is_call()) return out + "  value     " + ReadingText(call) + "\n";
-  out += "  took      " + FormatDuration(call.elapsed_ns) + "\n";
-  out += "  ended     " + Printable(schema::DescribeEnd(event.end_state, event.end_detail)) + "\n";
-  if (!call.provider.empty()) out += "  provider  " + Printable(call.provider) + "\n";
+  if (!event.is_call()) return out + "  value        " + ReadingText(call) + "\n";
+  out += "  took         " + FormatDuration(call.elapsed_ns) + "\n";
+  out +=
+      "  ended        " + Printable(schema::DescribeEnd(event.end_state, event.end_detail)) + "\n";
+  if (!call.provider.empty()) out += "  provider     " + Printable(call.provider) + "\n";
   for (const auto& [name, value] : call.meta) {
-    out += "  fact      " + Printable(name + " = " + value) + "\n";
+    out += "  fact         " + Printable(name + " = " + value) + "\n";
   }
   if (event.is_model()) out += ModelText(event, style);
   if (!call.request_headers.empty()) {

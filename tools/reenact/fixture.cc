@@ -148,8 +148,11 @@ int Update(const FixtureOptions& options, const Context& context) {
     Print(json.Take());
   } else {
     Print(RenderReplay(old_tape, *result, context.style) + "\n");
-    Print("accepted " + Counted(static_cast<int64_t>(result->report.divergences.size()), "change") +
-          " into " + Printable(options.file) + "; review it before you commit it\n");
+    const auto changes = static_cast<int64_t>(result->report.divergences.size());
+    const std::string file = Printable(options.file);
+    Print(changes == 0 ? file + " is as it was; it counts as reviewed today\n"
+                       : "accepted " + Counted(changes, "change") + " into " + file +
+                             "; review it before you commit it\n");
   }
   return kExitOk;
 }

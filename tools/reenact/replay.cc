@@ -138,7 +138,9 @@ void AddReplayVerb(CLI::App* app, Context* context) {
        .example =
            "  reenact replay last -- ./refund-service --port 8080\n"
            "  reenact replay 01JNXW --runs 100 -- ./refund-service\n"
-           "  reenact replay 01JNXW --override clock=2026-03-01T12:00:00Z -- ./refund-service",
+           "  reenact replay 01JNXW --override clock=2026-03-01T12:00:00Z -- ./refund-service\n"
+           "\n"
+           "In the JSON, outcomes[] has a count each, and in outcomes[].replay what happened.",
        .takes_command = true},
       [options, context] { return Replay(*options, *context); });
   verb->add_option("RUN", options->run, "an id, a unique prefix of one, or last")->required();

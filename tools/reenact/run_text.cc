@@ -153,7 +153,7 @@ std::vector<std::string> ModelFacts(const EventView& event, const Style& style) 
   if (attempts > 1) facts.push_back(std::to_string(attempts) + " attempts");
   if (event.event->attempt > 0) facts.push_back("retry " + std::to_string(event.event->attempt));
   if (event.event->in_flight > 0) {
-    facts.push_back(std::to_string(event.event->in_flight) + " others in flight");
+    facts.push_back(Counted(event.event->in_flight, "other") + " in flight");
   }
   return facts;
 }
@@ -161,8 +161,8 @@ std::vector<std::string> ModelFacts(const EventView& event, const Style& style) 
 std::vector<std::string> CallFacts(const EventView& event, const Style& style) {
   const schema::Event& call = *event.event;
   std::vector<std::string> facts;
-  facts.push_back(ShortenedBody(call.request.bytes, kBodyWidth) + " -> " +
-                  ShortenedBody(call.response.bytes, kBodyWidth));
+  facts.push_back(ShortenedBody(call.request.bytes, kBodyWidth));
+  facts.push_back("-> " + ShortenedBody(call.response.bytes, kBodyWidth));
   facts.push_back(EndText(event, style));
   facts.push_back(FormatDuration(call.elapsed_ns));
   if (call.attempt > 0) facts.push_back("retry " + std::to_string(call.attempt));
