@@ -16,6 +16,7 @@
 
 #include "replayer/internal/drive.h"
 #include "replayer/replay_server.h"
+#include "replayer/tape.h"
 
 namespace reenact::replayer {
 namespace {
@@ -86,7 +87,8 @@ class Runner {
       if (!plan.ok()) return plan.status();
       drive_ = *std::move(plan);
       if (session_.recorded_run().input.cut) {
-        return absl::FailedPreconditionError("the recorded input was cut: it cannot be sent again");
+        return absl::FailedPreconditionError(
+            CutText("recorded input", session_.recorded_run().input) + ": it cannot be sent again");
       }
       // The recorded input must go to the program that we start, never to a live service.
       if (IsListening(*drive_)) {

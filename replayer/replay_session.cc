@@ -24,10 +24,8 @@ Divergence RefuseRun(const Tape& tape, const std::string& entry, const std::stri
   divergence.summary = "a run of entry " + Quote(entry) + " was refused: ";
   if (recorded.input.cut) {
     divergence.kind = DivergenceKind::kUnusable;
-    divergence.summary += "the recorded input was cut at " +
-                          std::to_string(recorded.input.bytes.size()) + " of " +
-                          std::to_string(recorded.input.original_size) +
-                          " bytes, so that no run can be told to be this one";
+    divergence.summary +=
+        CutText("recorded input", recorded.input) + ", so that no run can be told to be this one";
   } else if (already_bound) {
     divergence.summary += "the incident's run has begun already, and runs once in a replay";
   } else if (entry != recorded.entry) {
@@ -53,14 +51,15 @@ std::optional<Divergence> Compare(const Tape& tape, const schema::Component* rec
   }
   const std::string expected = tape.Redact(recorded->content.bytes);
   const bool version_differs = recorded->version != now.version;
-  const bool content_differs = !recorded->content.cut && !EqualContent(expected, now.content.bytes);
+  const std::string_view actual = ComparablePart(recorded->content, expected, now.content.bytes);
+  const bool content_differs = !EqualContent(expected, actual);
   if (!version_differs && !content_differs) return std::nullopt;
   if (version_differs) {
     divergence.summary +=
         "recorded version " + Quote(recorded->version) + ", now " + Quote(now.version);
   }
   if (content_differs) {
-    divergence.differences = schema::DiffRequests(Boundary::kTool, "", expected, now.content.bytes);
+    divergence.differences = schema::DiffRequests(Boundary::kTool, "", expected, actual);
     HideSecrets(&divergence.differences);
     divergence.summary += version_differs
                               ? ", other content"
@@ -188,10 +187,18 @@ void SessionState::CompareComponent(const schema::Component& component) {
   redacted.content.bytes = RedactLike(
       recorded != nullptr ? recorded->content.bytes : std::string_view(), component.content.bytes);
   redacted.content.redacted = redacted.content.bytes != component.content.bytes;
+  if (recorded != nullptr && recorded->content.cut) {
+    RelaxAsCut("content of " + component.kind + ' ' + Quote(component.name), recorded->content);
+  }
   if (std::optional<Divergence> difference = Compare(tape, recorded, redacted)) {
     Diverge(*std::move(difference));
   }
   components.push_back(std::move(redacted));
+}
+
+void SessionState::RelaxAsCut(std::string_view what, const schema::Body& body) {
+  relaxed.emplace_back(CutText(what, body) + " when it was recorded: the rest is not compared",
+                       FidelityLevel::kR1);
 }
 
 void SessionState::Diverge(Divergence divergence) {

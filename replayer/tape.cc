@@ -15,11 +15,6 @@ using schema::Boundary;
 using schema::EndState;
 using schema::Event;
 
-std::string CutText(std::string_view what, const schema::Body& body) {
-  return "the " + std::string(what) + " was cut at " + std::to_string(body.bytes.size()) + " of " +
-         std::to_string(body.original_size) + " bytes";
-}
-
 std::string WhyUnusable(const Event& event) {
   if (event.end_state == EndState::kIncomplete) {
     return "the recording process died before the call ended";
@@ -172,6 +167,16 @@ std::vector<size_t> Tape::TiesOf(const Address& address, const TapeCall& call) c
   }
   if (!ties.empty()) ties.insert(ties.begin(), IndexOf(*call.event));
   return ties;
+}
+
+std::string CutText(std::string_view what, const schema::Body& body) {
+  return "the " + std::string(what) + " was cut at " + std::to_string(body.bytes.size()) + " of " +
+         std::to_string(body.original_size) + " bytes";
+}
+
+std::string_view ComparablePart(const schema::Body& recorded, std::string_view expected,
+                                std::string_view actual) {
+  return recorded.cut ? actual.substr(0, expected.size()) : actual;
 }
 
 }  // namespace reenact::replayer

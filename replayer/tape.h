@@ -111,6 +111,13 @@ bool EqualContent(std::string_view a, std::string_view b);
 // The text that EqualContent compares.
 std::string CanonicalContent(std::string_view bytes);
 
+// "the answer was cut at 1048576 of 5662310 bytes", where `what` is "answer".
+std::string CutText(std::string_view what, const schema::Body& body);
+// What of `actual` can be compared with `expected`, the redacted text of `recorded`: of a body that
+// was cut, as many bytes as were kept.
+std::string_view ComparablePart(const schema::Body& recorded, std::string_view expected,
+                                std::string_view actual);
+
 }  // namespace reenact::replayer
 
 #endif  // REENACT_REPLAYER_TAPE_H_

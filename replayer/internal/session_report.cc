@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "replayer/internal/message_text.h"
@@ -195,21 +196,24 @@ class Reporter {
     const schema::FinishRun& actual = *session_.finish;
     const std::string expected_output = session_.tape.Redact(expected.output.bytes);
     const std::string expected_detail = session_.tape.Redact(expected.detail);
-    compared_output_ = !expected.output.cut;
+    const std::string_view actual_output =
+        ComparablePart(expected.output, expected_output, actual.output);
+    if (expected.output.cut) session_.RelaxAsCut("output", expected.output);
+    compared_output_ = !expected.output.cut || !expected_output.empty();
     const bool same_state = expected.state == actual.state;
-    const bool same_output = expected.output.cut || EqualContent(expected_output, actual.output);
+    const bool same_output = EqualContent(expected_output, actual_output);
     if (same_state && same_output && expected_detail == actual.detail) return;
     // An error's text may name addresses and times; an answer's must be what it was.
     const bool cosmetic =
         same_state && IsFailure(expected.state) &&
-        WithoutAddressesAndTimes(expected_output) == WithoutAddressesAndTimes(actual.output) &&
+        WithoutAddressesAndTimes(expected_output) == WithoutAddressesAndTimes(actual_output) &&
         WithoutAddressesAndTimes(expected_detail) == WithoutAddressesAndTimes(actual.detail);
     if (cosmetic) {
       report_.notes.push_back("the text of the run's error differs in addresses or times only");
       return;
     }
     report_.output_equal = false;
-    AddOutput(expected_output, expected_detail);
+    AddOutput(expected_output, actual_output, expected_detail);
   }
 
   void AddUnfinished() {
@@ -223,7 +227,8 @@ class Reporter {
     Add(std::move(divergence));
   }
 
-  void AddOutput(const std::string& expected_output, const std::string& expected_detail) {
+  void AddOutput(std::string_view expected_output, std::string_view actual_output,
+                 const std::string& expected_detail) {
     const schema::RunEnd& expected = *session_.tape.run().end;
     const schema::FinishRun& actual = *session_.finish;
     const bool inputs_differ =
@@ -242,7 +247,7 @@ class Reporter {
           ", recorded " + Quote(schema::DescribeEnd(expected.state, expected_detail));
     }
     divergence.differences =
-        schema::DiffRequests(schema::Boundary::kTool, "", expected_output, actual.output);
+        schema::DiffRequests(schema::Boundary::kTool, "", expected_output, actual_output);
     HideSecrets(&divergence.differences);
     Add(std::move(divergence));
   }

@@ -63,6 +63,8 @@ struct SessionState {
   // `now` redacted, with what `recorded` tells about secrets that no pattern finds.
   std::string RedactLike(std::string_view recorded, std::string_view now) const;
   void Diverge(Divergence divergence);
+  // No R2 where a part only of the recorded `what` is there to compare with.
+  void RelaxAsCut(std::string_view what, const schema::Body& body);
   // The override that a person gave for this; null when there is none.
   const Override* FindOverride(Override::Target target, const std::string& name);
 

@@ -89,6 +89,107 @@ TEST(ReplayEnd, ErrorTextsThatDifferInAddressesOrTimesAreCosmetic) {
   EXPECT_EQ(Kinds(replay("out of range at 0x55d0e1 on 2026-09-01T11:30:00Z")), "output");
 }
 
+void Cut(schema::Body* body, uint64_t kept) {
+  body->original_size = body->bytes.size();
+  body->bytes.resize(kept);
+  body->cut = true;
+}
+
+// cases/reports.md 70: what is not there was not compared, and nobody may think that it was.
+TEST(ReplayEnd, CutOutputIsComparedAsFarAsItIsKept) {
+  TapeBuilder tape;
+  tape.Model(kUser, "A");
+  tape.run().end->output.bytes = R"({"refund":120,"note":"as agreed"})";
+  const auto replay = [&](const std::string& output) {
+    ReplaySession session(tape.run(), {});
+    auto program = ProgramOn(&session);
+    program.Begin();
+    program.Model(kUser);
+    program.Finish(output);
+    return session.Finish(kReplayTime);
+  };
+  const ReplayReport whole = replay(R"({"refund":120,"note":"as agreed"})");
+  EXPECT_EQ(whole.level, FidelityLevel::kR2);
+  EXPECT_TRUE(whole.relaxed_by.empty());
+  Cut(&tape.run().end->output, 14);
+  for (const char* output : {R"({"refund":120,"note":"as agreed"})", R"({"refund":120,"no)"}) {
+    const ReplayReport report = replay(output);
+    EXPECT_EQ(Kinds(report), "");
+    EXPECT_EQ(report.verdict, Verdict::kReproduced);
+    EXPECT_EQ(report.level, FidelityLevel::kR1);
+    ASSERT_EQ(report.relaxed_by.size(), 1u);
+    EXPECT_EQ(
+        report.relaxed_by[0],
+        "the output was cut at 14 of 33 bytes when it was recorded: the rest is not compared");
+  }
+  for (const char* output : {R"({"refund":121,"note":"as agreed"})", R"({"refund":)", ""}) {
+    const ReplayReport report = replay(output);
+    EXPECT_EQ(Kinds(report), "output") << output;
+    EXPECT_FALSE(report.output_equal);
+  }
+}
+
+// cases/replay.md 25: an empty tape, and an output of which nothing was kept.
+TEST(ReplayEnd, OutputOfWhichNothingIsKeptIsNoComparison) {
+  TapeBuilder tape;
+  Cut(&tape.run().end->output, 0);
+  ReplaySession session(tape.run(), {});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  program.Finish();
+  EXPECT_EQ(session.Finish(kReplayTime).verdict, Verdict::kInconclusive);
+}
+
+// cases/reports.md 70
+TEST(ReplayEnd, CutComponentIsComparedAsFarAsItIsKept) {
+  TapeBuilder tape;
+  tape.Model(kUser, "A");
+  schema::Component prompt;
+  prompt.kind = "prompt_template";
+  prompt.name = "refund";
+  prompt.version = "v1";
+  prompt.content.bytes = "Refund politely, within thirty days.";
+  tape.run().components = {prompt};
+  Cut(&tape.run().components[0].content, 15);
+  const auto replay = [&](const std::string& content) {
+    prompt.content.bytes = content;
+    ReplaySession session(tape.run(), {});
+    auto program = ProgramOn(&session);
+    program.Begin("POST /refund", R"({"order":"A-17"})", {prompt});
+    program.Model(kUser);
+    program.Finish();
+    return session.Finish(kReplayTime);
+  };
+  const ReplayReport equal = replay("Refund politely, within thirty days.");
+  EXPECT_EQ(Kinds(equal), "");
+  EXPECT_EQ(equal.level, FidelityLevel::kR1);
+  ASSERT_EQ(equal.relaxed_by.size(), 1u);
+  EXPECT_TRUE(Contains(equal.relaxed_by[0],
+                       "content of prompt_template \"refund\" was cut at 15 of 36 bytes"))
+      << equal.relaxed_by[0];
+  EXPECT_EQ(Kinds(replay("Refund rudely, within thirty days.")), "component");
+}
+
+// cases/reports.md 70: a replay from a cut body is refused, not run.
+TEST(ReplayEnd, CutInputIsRefusedByName) {
+  TapeBuilder tape;
+  tape.Model(kUser, "A");
+  Cut(&tape.run().run.input, 5);
+  for (const char* input : {R"({"order":"A-17"})", R"({"or)"}) {
+    ReplaySession session(tape.run(), {});
+    auto program = ProgramOn(&session);
+    const schema::Message answer = program.Begin("POST /refund", input);
+    ASSERT_TRUE(std::holds_alternative<schema::Diverged>(answer)) << input;
+    EXPECT_TRUE(Contains(std::get<schema::Diverged>(answer).message,
+                         "the recorded input was cut at 5 of 16 bytes"));
+    EXPECT_EQ(program.Model(kUser).substr(0, 8), "DIVERGED");
+    const ReplayReport report = session.Finish(kReplayTime);
+    EXPECT_EQ(report.verdict, Verdict::kInconclusive);
+    EXPECT_EQ(report.level, FidelityLevel::kR0);
+    EXPECT_NE(Find(report, DivergenceKind::kUnusable), nullptr) << Kinds(report);
+  }
+}
+
 TEST(ReplayEnd, DateInAnAnswerIsNoCosmeticDifference) {
   TapeBuilder tape;
   tape.run().end->output.bytes = "due 2026-05-20";

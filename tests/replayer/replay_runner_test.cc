@@ -97,6 +97,21 @@ TEST(ReplayRunner, InputIsNeverSentToWhoListenedBefore) {
   close(listener);
 }
 
+// cases/reports.md 70
+TEST(ReplayRunner, InputThatWasCutIsNeverSent) {
+  schema::RecordedRun tape = Tape();
+  tape.run.input.cut = true;
+  tape.run.input.original_size = 5'400'000;
+  RunnerOptions options;
+  options.argv = {REENACT_REPLAY_PROGRAM, "nothing"};
+  options.drive_url = "http://127.0.0.1:" + FreePort();
+  const absl::Status refused = RunReplay(tape, options).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(
+      Contains(std::string(refused.message()), "the recorded input was cut at 16 of 5400000 bytes"))
+      << refused;
+}
+
 // reports.md 20, 29: an attempt outside every seam is refused and counted.
 TEST(ReplayRunner, OutboundAttemptIsRefusedCountedAndADivergence) {
   const RunnerResult result = Replay({"dial"});

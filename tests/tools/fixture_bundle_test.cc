@@ -88,6 +88,9 @@ TEST(Fixture, RunsThatProveNothingAreRefused) {
   run = tests::WrongRefund();
   run.events[2].response.cut = true;
   EXPECT_FALSE(CheckFixtureTape(run).ok());
+  run = tests::WrongRefund();
+  run.run.input.cut = true;
+  EXPECT_FALSE(CheckFixtureTape(run).ok());
 }
 
 TEST(Fixture, PassesWhenReproduced) {

@@ -56,6 +56,11 @@ absl::Status CheckFixtureTape(const schema::RecordedRun& run) {
     return absl::FailedPreconditionError(
         absl::StrCat("run ", id, " has no events: there would be nothing to compare"));
   }
+  if (run.run.input.cut) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the input of run ", id,
+                     " was cut by a limit while it was recorded: it cannot be replayed"));
+  }
   int64_t index = 0;
   for (const schema::Event& event : run.events) {
     if (event.request.cut || event.response.cut) {
