@@ -23,6 +23,9 @@ using Json = nlohmann::json;
 // Ten times what the largest vocabularies have: an id is an index, so a wild one costs memory.
 constexpr uint64_t kLargestId = 4'000'000;
 
+// What is nested deeper is not built: some of what is done with JSON values recurses.
+constexpr int kDeepest = 64;
+
 // The vocabulary and the merges are most of the file, by hundreds of thousands of strings. They are
 // taken out while the parser runs, so that it never builds values for them.
 class BulkReader {
@@ -30,6 +33,10 @@ class BulkReader {
   // Whether the parser is to keep what it reports.
   bool OnEvent(int depth, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
+    if (depth > kDeepest) {
+      Fail("the tokenizer's JSON is nested too deeply");
+      return false;
+    }
     if (event == Event::key && depth == 1) top_ = value.get<std::string>();
     if (event == Event::key && depth == 2) second_ = value.get<std::string>();
     if (top_ != "model") return true;
@@ -266,13 +273,13 @@ absl::StatusOr<TokenizerConfig> ReadTokenizerJson(std::string_view text) {
         return bulk.OnEvent(depth, event, value);
       },
       /*allow_exceptions=*/false);
+  if (!bulk.status().ok()) return bulk.status();
   if (!json.is_object()) return absl::InvalidArgumentError("the tokenizer is not a JSON object");
   const Json& model = Member(json, "model");
   if (!model.is_object()) return absl::InvalidArgumentError("the tokenizer has no model");
   TokenizerConfig config;
   absl::Status status = ReadModelSettings(model, &config.model);
   if (!status.ok()) return status;
-  if (!bulk.status().ok()) return bulk.status();
   if (!Member(model, "vocab").is_object() || !Member(model, "merges").is_array()) {
     return absl::InvalidArgumentError("the tokenizer model needs \"vocab\" and \"merges\"");
   }

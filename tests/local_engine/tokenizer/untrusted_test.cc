@@ -137,6 +137,9 @@ TEST(UntrustedTokenizer, NestingIsNoDepthOfStack) {
   }
   EXPECT_FALSE(TokenizerFromJson(SmallTokenizer{.normalizer = normalizer}.Json()).ok());
   EXPECT_FALSE(TokenizerFromJson(std::string(kLarge, '[')).ok());
+  const std::string nested = std::string(kLarge, '[') + std::string(kLarge, ']');
+  EXPECT_EQ(TokenizerFromJson(SmallTokenizer{.normalizer = nested}.Json()).status().message(),
+            "the tokenizer's JSON is nested too deeply");
   EXPECT_FALSE(TokenizerFromJson(R"({"model": {"vocab": {"a": 4294967295}}})").ok());
 }
 
