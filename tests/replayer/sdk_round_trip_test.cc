@@ -242,6 +242,37 @@ TEST_F(SdkRoundTrip, FrozenWallClockHangsNeitherBackOffNorTimeout) {
   EXPECT_EQ(attempts, 3);
 }
 
+// cases/reports.md 82: an answer from the host's own cache is a call of the run, and told apart
+// from one that the provider was asked for.
+TEST_F(SdkRoundTrip, AnswerFromTheHostsCacheIsMarked) {
+  const std::string request = R"({"model":"m-1"})";
+  std::string cached;
+  const Program program = [&](reenact::Run* run, LiveCalls* live) {
+    cached.clear();
+    std::string said;
+    for (int i = 0; i < 2; ++i) {
+      const auto client = [&](Sink& sink) {
+        if (cached.empty()) {
+          ++*live;
+          cached = R"({"usage":{"prompt_tokens":7,"completion_tokens":3}})";
+        } else {
+          sink.Fact("cache", "hit");
+        }
+        sink.Head(200);
+        sink.Bytes(cached);
+      };
+      said += run->CallModel({.provider = "openai", .request = request}, client).text();
+    }
+    return said;
+  };
+  EXPECT_EQ(Execute(Recording(), program), 1);
+  const schema::RecordedRun tape = Recorded();
+  ASSERT_EQ(tape.events.size(), 2u);
+  EXPECT_EQ(tape.events[0].meta, schema::Tags());
+  EXPECT_EQ(tape.events[1].meta, (schema::Tags{{"cache", "hit"}}));
+  EXPECT_EQ(replayer::Kinds(Replay(tape, program)), "");
+}
+
 // The files below `folder` that hold `text`.
 std::vector<std::string> FilesWith(const std::string& folder, const std::string& text) {
   std::vector<std::string> found;

@@ -101,6 +101,18 @@ TEST(Concerns, NameBodiesThatWereCut) {
   EXPECT_TRUE(Has(text, "cannot be replayed"));
 }
 
+// cases/reports.md 82
+TEST(Event, ShowsThatAnAnswerCameFromTheHostsCache) {
+  schema::RecordedRun run = tests::WrongRefund();
+  const auto lines = [&] {
+    const RunView view = ViewRun(run);
+    return RenderEvent(view, view.events[4], {});
+  };
+  EXPECT_FALSE(Has(lines(), "cache = hit"));
+  run.events[4].meta.emplace_back("cache", "hit");
+  EXPECT_TRUE(Has(LineWith(lines(), "fact "), "cache = hit"));
+}
+
 // cases/reports.md 70: what a run was given and what it gave back, too.
 TEST(Concerns, NameInputOutputAndComponentsThatWereCut) {
   const schema::RecordedRun whole = tests::WrongRefund();
