@@ -96,15 +96,14 @@ float RoundToCache(float value, DataType type) {
   return value;
 }
 
-void AppendRounded(std::span<const float> row, DataType type, Floats* cache) {
-  for (float value : row) cache->push_back(RoundToCache(value, type));
+void RoundToCache(DataType type, Floats* row) {
+  for (float& value : *row) value = RoundToCache(value, type);
 }
 
 // Every query head against the KV head that its group shares.
 Floats AttendAllHeads(const ModelConfig& config, int32_t window, const Floats& queries,
-                      const ReferenceCache::Layer& cache, int32_t position) {
+                      const KvRows& cached, int32_t position) {
   const auto head_dim = static_cast<size_t>(config.head_dim);
-  const size_t stride = static_cast<size_t>(config.kv_head_count) * head_dim;
   const int32_t group = config.head_count / config.kv_head_count;
   const float scale = div_rn(1.0f, sqrt_rn(static_cast<float>(config.head_dim)));
   const LiveKeys live = {.first = window > 0 ? std::max(0, position + 1 - window) : 0,
@@ -113,39 +112,42 @@ Floats AttendAllHeads(const ModelConfig& config, int32_t window, const Floats& q
   for (int32_t head = 0; head < config.head_count; ++head) {
     const size_t at = static_cast<size_t>(head) * head_dim;
     const size_t kv_at = static_cast<size_t>(head / group) * head_dim;
-    const KvRows rows = {cache.keys.data() + kv_at, cache.values.data() + kv_at, stride};
+    const KvRows rows = {cached.keys + kv_at, cached.values + kv_at, cached.stride};
     Attend(std::span(queries).subspan(at, head_dim), rows, live, scale,
            std::span(out).subspan(at, head_dim));
   }
   return out;
 }
 
-absl::Status AttentionBlock(const Model& model, int32_t layer_index, const RopeTable& table,
-                            ReferenceCache* cache, Floats* x) {
+// The token that a pass is about, and where it stands.
+struct Place {
+  int32_t layer = 0;
+  int32_t position = 0;
+};
+
+absl::Status AttentionBlock(const Model& model, Place place, const RopeTable& table, KvStore* kv,
+                            Floats* x) {
   const ModelConfig& config = model.config;
-  const LayerWeights& layer = model.weights.layers[layer_index];
-  const int32_t position = cache->length;
+  const LayerWeights& layer = model.weights.layers[place.layer];
   const Floats normalised = Normalised(*x, layer.attention_norm, config.rms_norm_epsilon);
   Floats queries = Project(normalised, layer.query);
   Floats keys = Project(normalised, layer.key);
-  const Floats values = Project(normalised, layer.value);
-  RotateHeads(config, layer.query_norm, table, position, queries);
-  RotateHeads(config, layer.key_norm, table, position, keys);
+  Floats values = Project(normalised, layer.value);
+  RotateHeads(config, layer.query_norm, table, place.position, queries);
+  RotateHeads(config, layer.key_norm, table, place.position, keys);
 
-  ReferenceCache::Layer& stored = cache->layers[layer_index];
-  const size_t before = stored.keys.size();
-  AppendRounded(keys, model.weights.cache_type, &stored.keys);
-  AppendRounded(values, model.weights.cache_type, &stored.values);
-  absl::Status status =
-      CheckFinite(std::span(stored.keys).subspan(before), layer_index, "key cache");
-  status.Update(CheckFinite(std::span(stored.values).subspan(before), layer_index, "value cache"));
-  status.Update(CheckFinite(queries, layer_index, "query"));
+  RoundToCache(model.weights.cache_type, &keys);
+  RoundToCache(model.weights.cache_type, &values);
+  absl::Status status = CheckFinite(keys, place.layer, "key cache");
+  status.Update(CheckFinite(values, place.layer, "value cache"));
+  status.Update(CheckFinite(queries, place.layer, "query"));
   if (!status.ok()) return status;
+  kv->Append(place.layer, place.position, keys, values);
 
-  const Floats attended =
-      AttendAllHeads(config, config.layer_windows[layer_index], queries, stored, position);
+  const Floats attended = AttendAllHeads(config, config.layer_windows[place.layer], queries,
+                                         kv->Rows(place.layer, place.position + 1), place.position);
   AddTo(Project(attended, layer.attention_output), x);
-  return CheckFinite(*x, layer_index, "residual after attention");
+  return CheckFinite(*x, place.layer, "residual after attention");
 }
 
 absl::Status FeedForwardBlock(const Model& model, int32_t layer_index, Floats* x) {
@@ -162,6 +164,19 @@ absl::Status FeedForwardBlock(const Model& model, int32_t layer_index, Floats* x
 
 }  // namespace
 
+void ReferenceCache::Append(int32_t layer, int32_t, std::span<const float> keys,
+                            std::span<const float> values) {
+  layers.resize(std::max(layers.size(), static_cast<size_t>(layer) + 1));
+  Layer& rows = layers[layer];
+  rows.keys.insert(rows.keys.end(), keys.begin(), keys.end());
+  rows.values.insert(rows.values.end(), values.begin(), values.end());
+}
+
+KvRows ReferenceCache::Rows(int32_t layer, int32_t end) {
+  const Layer& rows = layers[layer];
+  return {rows.keys.data(), rows.values.data(), rows.keys.size() / static_cast<size_t>(end)};
+}
+
 Sha256Digest ReferenceCache::Digest() const {
   Sha256 hash;
   for (const Layer& layer : layers) {
@@ -176,31 +191,43 @@ ReferenceModel::ReferenceModel(const Model& model, int32_t max_positions)
       max_positions_(std::min(max_positions, model.config.max_positions)),
       rope_table_(MakeRopeTable(model.config.rope, max_positions_)) {}
 
-absl::StatusOr<std::vector<float>> ReferenceModel::Forward(int32_t token,
-                                                           ReferenceCache* cache) const {
+absl::StatusOr<std::vector<float>> ReferenceModel::Hidden(int32_t token, int32_t position,
+                                                          KvStore* kv) const {
   const ModelConfig& config = model_.config;
   if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
   if (token < 0 || token >= config.vocabulary_size) {
     return absl::OutOfRangeError("token " + std::to_string(token) + " is not in a vocabulary of " +
                                  std::to_string(config.vocabulary_size));
   }
-  if (cache->length >= max_positions_) {
-    return absl::OutOfRangeError("position " + std::to_string(cache->length) + " is beyond the " +
+  if (position >= max_positions_) {
+    return absl::OutOfRangeError("position " + std::to_string(position) + " is beyond the " +
                                  std::to_string(max_positions_) + " that were made ready");
   }
-  cache->layers.resize(static_cast<size_t>(config.layer_count));
   Floats x(static_cast<size_t>(config.hidden_dim));
   WidenRow(*model_.weights.embedding, static_cast<uint64_t>(token), x);
   for (int32_t layer = 0; layer < config.layer_count; ++layer) {
-    absl::Status status = AttentionBlock(model_, layer, rope_table_, cache, &x);
+    absl::Status status = AttentionBlock(model_, {layer, position}, rope_table_, kv, &x);
     if (status.ok()) status = FeedForwardBlock(model_, layer, &x);
     if (!status.ok()) return status;
   }
-  Floats logits = Project(Normalised(x, model_.weights.final_norm, config.rms_norm_epsilon),
+  return x;
+}
+
+absl::StatusOr<std::vector<float>> ReferenceModel::Logits(std::span<const float> hidden) const {
+  const ModelConfig& config = model_.config;
+  Floats logits = Project(Normalised(hidden, model_.weights.final_norm, config.rms_norm_epsilon),
                           model_.weights.head);
   absl::Status status = CheckFinite(logits, config.layer_count, "row of logits");
   if (!status.ok()) return status;
-  ++cache->length;
+  return logits;
+}
+
+absl::StatusOr<std::vector<float>> ReferenceModel::Forward(int32_t token,
+                                                           ReferenceCache* cache) const {
+  const absl::StatusOr<Floats> hidden = Hidden(token, cache->length, cache);
+  if (!hidden.ok()) return hidden.status();
+  absl::StatusOr<Floats> logits = Logits(*hidden);
+  if (logits.ok()) ++cache->length;
   return logits;
 }
 

@@ -5,19 +5,35 @@
 #define REENACT_LOCAL_ENGINE_REFERENCE_FORWARD_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "local_engine/model/load_model.h"
 #include "local_engine/numerics/sha256.h"
+#include "local_engine/reference/attention.h"
 #include "local_engine/reference/rope.h"
 
 namespace reenact::local_engine {
 
+// Where a pass keeps the keys and values of one sequence, and reads them back.
+class KvStore {
+ public:
+  virtual ~KvStore() = default;
+
+  // Stores the rows of one position [kv_head_count * head_dim], which are rounded to the cache type
+  // already. A layer's positions come in increasing order.
+  virtual void Append(int32_t layer, int32_t position, std::span<const float> keys,
+                      std::span<const float> values) = 0;
+
+  // The rows of positions [0, end), those of KV head 0 first; valid until the next call.
+  virtual KvRows Rows(int32_t layer, int32_t end) = 0;
+};
+
 // The keys and values of one sequence, rounded to the model's cache type and widened again: exactly
 // what a cache of that type gives back.
-struct ReferenceCache {
+struct ReferenceCache final : KvStore {
   int32_t length = 0;  // Positions that are filled.
 
   struct Layer {
@@ -26,6 +42,10 @@ struct ReferenceCache {
   };
 
   std::vector<Layer> layers;
+
+  void Append(int32_t layer, int32_t position, std::span<const float> keys,
+              std::span<const float> values) override;
+  KvRows Rows(int32_t layer, int32_t end) override;
 
   // Over keys, then values, layer by layer, as binary32.
   Sha256Digest Digest() const;
@@ -51,6 +71,12 @@ class ReferenceModel {
   // finite or does not fit the cache's type. After an error the cache is not to be used. Cost:
   // about two operations per weight, unvectorised.
   absl::StatusOr<std::vector<float>> Forward(int32_t token, ReferenceCache* cache) const;
+
+  // The two halves of Forward, for whoever keeps keys and values elsewhere or needs few logits: the
+  // last residual [hidden_dim] of `token` at `position`, before the final norm, and the logits of
+  // that. Errors: as Forward.
+  absl::StatusOr<std::vector<float>> Hidden(int32_t token, int32_t position, KvStore* kv) const;
+  absl::StatusOr<std::vector<float>> Logits(std::span<const float> hidden) const;
 
   const RopeTable& rope_table() const { return rope_table_; }
 
