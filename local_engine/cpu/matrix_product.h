@@ -1,0 +1,28 @@
+// The product that every projection is made of: one row of activations (decode) or many (prefill,
+// batches). A row's result is a function of that row and the weights alone.
+
+#ifndef REENACT_LOCAL_ENGINE_CPU_MATRIX_PRODUCT_H_
+#define REENACT_LOCAL_ENGINE_CPU_MATRIX_PRODUCT_H_
+
+#include <cstddef>
+#include <span>
+
+#include "absl/status/status.h"
+
+#include "local_engine/cpu/device.h"
+#include "local_engine/cpu/matrix.h"
+
+namespace reenact::local_engine {
+
+// y[m] = W x[m] + bias.
+//
+// Shapes: x [rows][input_dim], y [rows][output_dim]; y is none of x. rows >= 0.
+// Bits: those of Dot, and one addition for a bias, by the type of the weights; for any number of
+// rows, threads and either placement of the weights.
+// Errors: FailedPrecondition when the calling thread's floating-point mode is wrong.
+absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t rows,
+                      CpuDevice& device, std::span<float> y);
+
+}  // namespace reenact::local_engine
+
+#endif  // REENACT_LOCAL_ENGINE_CPU_MATRIX_PRODUCT_H_
