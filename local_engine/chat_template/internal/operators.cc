@@ -1,5 +1,6 @@
 #include "local_engine/chat_template/internal/operators.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -103,10 +103,10 @@ bool Allocate(int fd, size_t size, std::string* why) {
   return error == 0;
 }
 
-// Writes to each page once. A caller shall not pay for the first write to a page (microseconds where
-// a hypervisor keeps page tables of its own), not even when the ring fills up for the first time
-// behind a stalled disk. Nothing less will do: MAP_POPULATE maps a shared file for reading, and
-// MADV_POPULATE_WRITE tells the guest's kernel only.
+// Writes to each page once. A caller shall not pay for the first write to a page (microseconds
+// where a hypervisor keeps page tables of its own), not even when the ring fills up for the first
+// time behind a stalled disk. Nothing less will do: MAP_POPULATE maps a shared file for reading,
+// and MADV_POPULATE_WRITE tells the guest's kernel only.
 void TouchPages(char* base, size_t size) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (size_t offset = 0; offset < size; offset += page) {

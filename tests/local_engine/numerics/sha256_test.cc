@@ -1,5 +1,6 @@
 #include "local_engine/numerics/sha256.h"
 
+#include <algorithm>
 #include <string>
 
 #include "gtest/gtest.h"
