@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,11 +107,23 @@ void Tell(int pipe, const ChildNews& news) {
   _exit(127);
 }
 
+// A file that may be executed; false with errno. Folders may be "executed" too, but not run.
+bool IsProgram(const std::string& path) {
+  struct stat status {};
+
+  if (stat(path.c_str(), &status) != 0) return false;
+  if (S_ISREG(status.st_mode)) return access(path.c_str(), X_OK) == 0;
+  errno = S_ISDIR(status.st_mode) ? EISDIR : EACCES;
+  return false;
+}
+
 // The file that execvp would run; empty, with errno, when there is none.
 std::string FindProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return access(name.c_str(), X_OK) == 0 ? name : "";
+  if (name.empty()) {
+    errno = ENOENT;
+    return "";
   }
+  if (name.find('/') != std::string::npos) return IsProgram(name) ? name : "";
   const char* path = getenv("PATH");
   std::string rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
   int error = ENOENT;
@@ -118,7 +131,7 @@ std::string FindProgram(const std::string& name) {
     const size_t colon = rest.find(':');
     const std::string folder = rest.substr(0, colon);
     const std::string candidate = (folder.empty() ? "." : folder) + '/' + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (IsProgram(candidate)) return candidate;
     if (errno == EACCES) error = EACCES;
     if (colon == std::string::npos) break;
     rest.erase(0, colon + 1);
@@ -129,8 +142,17 @@ std::string FindProgram(const std::string& name) {
 
 absl::Status CannotRun(const std::string& program, int error) {
   const std::string message = "cannot run \"" + program + "\": " + strerror(error);
-  return error == ENOENT || error == ENOTDIR ? absl::NotFoundError(message)
-                                             : absl::UnavailableError(message);
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EISDIR:
+    case ENOEXEC:
+      return absl::InvalidArgumentError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
 }
 
 std::vector<std::string> MakeEnvironment(const CommandOptions& options) {

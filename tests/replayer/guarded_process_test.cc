@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -236,13 +237,27 @@ TEST(GuardedProcess, UnguardedSaysSo) {
 }
 
 TEST(GuardedProcess, MissingProgramIsNotFound) {
-  for (const char* name : {"/nonexistent/program", "reenact-no-such-program"}) {
+  for (const char* name : {"/nonexistent/program", "reenact-no-such-program", "", "/dev/null/x"}) {
     const auto process = GuardedProcess::Start({.argv = {name}}, false);
     EXPECT_EQ(process.status().code(), absl::StatusCode::kNotFound) << process.status();
   }
   EXPECT_EQ(GuardedProcess::Start({}, false).status().code(), absl::StatusCode::kNotFound);
-  const auto folder = GuardedProcess::Start({.argv = {"/"}}, false);
-  EXPECT_EQ(folder.status().code(), absl::StatusCode::kUnavailable) << folder.status();
+}
+
+TEST(GuardedProcess, WhatCannotBeAProgramIsRefusedNotInconclusive) {
+  const std::string script = testing::TempDir() + "no_interpreter_" + std::to_string(getpid());
+  std::ofstream(script) << "neither a script nor an executable\n";
+  chmod(script.c_str(), 0755);
+  const std::string text = testing::TempDir() + "not_executable_" + std::to_string(getpid());
+  std::ofstream(text) << "text\n";
+  chmod(text.c_str(), 0644);
+  for (const std::string& name : {std::string("/"), std::string("/dev/null"), script, text}) {
+    const auto process = GuardedProcess::Start({.argv = {name}}, false);
+    EXPECT_EQ(process.status().code(), absl::StatusCode::kInvalidArgument) << process.status();
+    EXPECT_NE(std::string(process.status().message()).find(name), std::string::npos);
+  }
+  unlink(script.c_str());
+  unlink(text.c_str());
 }
 
 TEST(GuardedProcess, EnvironmentIsInheritedAndSet) {
