@@ -39,7 +39,8 @@ struct RunSummary {
   std::vector<std::string> asked_models;  // Distinct, in order of first use.
   std::vector<std::string> served_models;
   std::vector<std::string> fingerprints;
-  std::vector<std::string> errors;  // Distinct DescribeEnd texts of failed calls.
+  std::vector<std::string>
+      errors;  // Of failed calls, distinct: DescribeEnd, and what the provider said.
   std::vector<schema::Ulid> incidents;
   uint64_t lost_events = 0;  // Of its process, within its time.
 };
@@ -52,7 +53,7 @@ struct RunFilter {
   std::string model;     // Asked or served, whole or with * at the end.
   schema::Tags tags;     // All must be there; an empty value matches any.
   bool errors_only = false;
-  std::string error;  // Substring of an entry of `errors`.
+  std::string error;  // Part of an entry of `errors`, or of how the run itself ended.
   bool include_replays = false;
   int64_t limit = 0;  // 0: all. The newest are kept.
 };

@@ -100,7 +100,7 @@ TEST(StoreReader, SummariesAreDerived) {
   EXPECT_EQ(summary->asked_models, std::vector<std::string>{"gpt-4o"});
   EXPECT_EQ(summary->served_models, std::vector<std::string>{"gpt-4o-2024-08-06"});
   EXPECT_EQ(summary->fingerprints, std::vector<std::string>{"fp_44709d6fcb"});
-  EXPECT_EQ(summary->errors, std::vector<std::string>{"provider_error:overloaded_error"});
+  EXPECT_EQ(summary->errors, std::vector<std::string>{"provider_error:overloaded_error: busy"});
   EXPECT_EQ(summary->lost_events, 7U);
   EXPECT_EQ(reader->Summarize(RunId(9)).status().code(), absl::StatusCode::kNotFound);
 }
@@ -134,6 +134,47 @@ TEST(StoreReader, FiltersKeepWhatTheyName) {
   EXPECT_EQ(numbers({.tags = {{"number", ""}, {"tenant", "acme"}}}), "123");
   EXPECT_EQ(numbers({.errors_only = true}), "");
   EXPECT_EQ(numbers({.limit = 2}), "23");
+}
+
+TEST(StoreReader, ErrorsAreFoundByWhatTheProviderAToolOrTheRunSaid) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  for (uint8_t number = 1; number <= 4; ++number) {
+    schema::RecordedRun recorded = SampleRun(number);
+    schema::Event& event = recorded.events[1];
+    if (number == 2) {
+      event = ModelCall(event.sequence, "again", "");
+      event.run = recorded.run.id;
+      event.response =
+          Bytes(R"({"error":{"type":"overloaded_error","message":"come back later"}})");
+      event.exchange = {
+          {.kind = schema::ExchangeItemKind::kHead, .status = 529},
+          {.kind = schema::ExchangeItemKind::kBytes, .size = event.response.bytes.size()}};
+    }
+    if (number == 3) {
+      event.end_state = schema::EndState::kError;
+      event.end_detail = "exception: kaput";
+    }
+    if (number == 4) {
+      recorded.end->state = schema::EndState::kError;
+      recorded.end->detail = "the ledger is closed";
+    }
+    WriteRun(writer.get(), recorded);
+  }
+  auto reader = OpenStore(store.path());
+  const auto numbers = [&](const std::string& error) {
+    std::string found;
+    auto list = reader->ListRuns({.error = error});
+    EXPECT_TRUE(list.ok()) << list.status();
+    for (const RunSummary& summary : *list) found += summary.tags.at(1).second;
+    return found;
+  };
+  EXPECT_EQ(numbers("come back later"), "2");
+  EXPECT_EQ(numbers("overloaded_error"), "2");
+  EXPECT_EQ(numbers("kaput"), "3");
+  EXPECT_EQ(numbers("ledger"), "4");
+  EXPECT_EQ(numbers("error"), "234");
+  EXPECT_EQ(numbers("nothing like it"), "");
 }
 
 TEST(StoreReader, RunsAreResolvedByPrefixAndByLast) {

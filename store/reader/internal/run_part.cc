@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schema/varint.h"
+#include "store/reader/internal/utf8.h"
 
 namespace reenact::store::internal {
 namespace {
@@ -10,6 +11,15 @@ namespace {
 void AddDistinct(const std::string& value, std::vector<std::string>* list) {
   if (value.empty() || std::find(list->begin(), list->end(), value) != list->end()) return;
   list->push_back(value);
+}
+
+// With what the provider said, which is what people look for.
+std::string ErrorText(schema::EndState state, const std::string& detail,
+                      const std::string& message) {
+  constexpr size_t kMaxMessage = 500;
+  std::string text = schema::DescribeEnd(state, detail);
+  if (message.empty()) return text;
+  return text + ": " + message.substr(0, FloorToCharacter(message, kMaxMessage));
 }
 
 int64_t* CounterOf(schema::Boundary boundary, RunPart* part) {
@@ -177,7 +187,8 @@ void AddEvent(const schema::Event& event, const schema::ModelView& view, RunPart
   const schema::EndState state = is_model ? view.end_state : event.end_state;
   if (state == schema::EndState::kComplete) return;
   ++part->error_calls;
-  AddDistinct(schema::DescribeEnd(state, is_model ? view.end_detail : event.end_detail),
+  AddDistinct(ErrorText(state, is_model ? view.end_detail : event.end_detail,
+                        is_model ? view.error_message : ""),
               &part->errors);
 }
 
@@ -293,10 +304,12 @@ bool Matches(const RunSummary& summary, const RunFilter& filter) {
   if (!HasTags(summary.tags, filter.tags)) return false;
   const bool run_failed = !summary.in_progress && summary.state != schema::EndState::kComplete;
   if (filter.errors_only && summary.error_calls == 0 && !run_failed) return false;
-  return filter.error.empty() ||
-         std::any_of(summary.errors.begin(), summary.errors.end(), [&](const std::string& error) {
-           return error.find(filter.error) != std::string::npos;
-         });
+  if (filter.error.empty()) return true;
+  const auto has = [&](const std::string& error) {
+    return error.find(filter.error) != std::string::npos;
+  };
+  return std::any_of(summary.errors.begin(), summary.errors.end(), has) ||
+         (run_failed && has(schema::DescribeEnd(summary.state, summary.state_detail)));
 }
 
 }  // namespace reenact::store::internal
