@@ -129,6 +129,28 @@ TEST(Fixture, FailsWhenNothingWasCompared) {
   EXPECT_EQ(ExitCodeOf(problems), kExitInconclusive);
 }
 
+// cases/replay.md 25: a program that never began the run is not one that behaved otherwise.
+TEST(Fixture, AProgramThatNeverBeganTheRunIsEmptyNotDiverged) {
+  replayer::RunnerResult result = WithDivergence(replayer::DivergenceKind::kNoRun);
+  result.verdict = replayer::Verdict::kInconclusive;
+  result.report.calls_served = 0;
+  const auto problems = JudgeFixture(SampleFixture(), result, tests::kSampleStartNs);
+  EXPECT_EQ(Kinds(problems), std::vector<Kind>{Kind::kEmpty});
+  EXPECT_EQ(ExitCodeOf(problems), kExitInconclusive);
+}
+
+TEST(Fixture, SaysHowOldItMayBe) {
+  Fixture fixture = SampleFixture();
+  fixture.max_age_ns = kDay / 24;
+  const auto problems = JudgeFixture(fixture, Passed(), tests::kSampleStartNs + kDay);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].text.find("1 h 00 min"), std::string::npos) << problems[0].text;
+  fixture.max_age_ns = kDay;
+  const auto later = JudgeFixture(fixture, Passed(), tests::kSampleStartNs + 2 * kDay);
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_NE(later[0].text.find("1 day"), std::string::npos) << later[0].text;
+}
+
 TEST(Fixture, FailsWhenTheAcceptedFingerprintIsAnother) {
   Fixture fixture = SampleFixture();
   fixture.fingerprint = "f2";

@@ -12,6 +12,7 @@
 #include "tools/reenact/replay_command.h"
 #include "tools/reenact/replay_text.h"
 #include "tools/reenact/run_view.h"
+#include "tools/reenact/terminal_text.h"
 #include "tools/reenact/time_text.h"
 
 namespace reenact::tools {
@@ -35,6 +36,11 @@ bool IsOmission(const Divergence& divergence) {
 bool IsAcceptable(const Divergence& divergence) {
   return IsOmission(divergence) || divergence.kind == DivergenceKind::kComponent ||
          divergence.kind == DivergenceKind::kOutput || divergence.kind == DivergenceKind::kNotRead;
+}
+
+std::string AgeText(int64_t age_ns) {
+  constexpr int64_t kDay = 86400 * kSecond;
+  return age_ns % kDay == 0 ? Counted(age_ns / kDay, "day") : FormatDuration(age_ns);
 }
 
 absl::Status Unreadable(const std::string& path, const char* key, const std::string& value) {
@@ -131,12 +137,13 @@ std::vector<FixtureProblem> JudgeFixture(const Fixture& fixture,
   const int64_t age_ns = Elapsed(fixture.reviewed_wall_ns, now_wall_ns);
   if (fixture.max_age_ns && age_ns > *fixture.max_age_ns) {
     problems.push_back({Kind::kStale, "last reviewed " + FormatSeconds(fixture.reviewed_wall_ns) +
-                                          ", which is more than its " +
-                                          std::to_string(*fixture.max_age_ns / kSecond / 86400) +
-                                          " days ago"});
+                                          ", which is longer ago than its max age of " +
+                                          AgeText(*fixture.max_age_ns)});
   }
   const replayer::ReplayReport& report = result.report;
-  if (ComparedNothing(result)) {
+  // A program that ended before its run began, or never began it, diverged from nothing.
+  const bool never_began = result.verdict == replayer::Verdict::kInconclusive && !report.bound;
+  if (ComparedNothing(result) || never_began) {
     problems.push_back({Kind::kEmpty, "nothing was compared: " + InconclusiveReason(result)});
     return problems;
   }
@@ -145,10 +152,11 @@ std::vector<FixtureProblem> JudgeFixture(const Fixture& fixture,
   const auto other = static_cast<int64_t>(report.divergences.size()) - unused;
   if (unused > 0) {
     problems.push_back(
-        {Kind::kUnused, std::to_string(unused) + " of its records were never asked for"});
+        {Kind::kUnused,
+         Counted(unused, "of its records was", "of its records were") + " never asked for"});
   }
   if (other > 0) {
-    problems.push_back({Kind::kDiverged, std::to_string(other) + " divergences"});
+    problems.push_back({Kind::kDiverged, Counted(other, "divergence")});
   } else if (report.divergences.empty() && !fixture.fingerprint.empty() &&
              fixture.fingerprint != report.fingerprint) {
     problems.push_back({Kind::kDiverged, "the fingerprint is not the accepted one"});
