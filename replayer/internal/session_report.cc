@@ -256,7 +256,11 @@ class Reporter {
     for (size_t i = 0; i < session_.options.overrides.size(); ++i) {
       const Override& override = session_.options.overrides[i];
       std::string reason = OverrideText(override) + " was overridden";
-      if (!session_.override_used[i]) reason += ", which had no effect: nothing asked for it";
+      if (!session_.override_used[i]) {
+        reason += ", which had no effect: nothing asked for it";
+      } else if (override.target == Override::Target::kComponent) {
+        reason += " in what the run declares; the program went on with its own";
+      }
       session_.relaxed.emplace_back(std::move(reason), FidelityLevel::kR1);
     }
     std::map<DivergenceKind, int64_t> counts;

@@ -131,6 +131,9 @@ TEST(Override, ComponentReplacesWhatTheRunReports) {
   EXPECT_EQ(Kinds(report), "");
   ASSERT_EQ(report.derived.components.size(), 1u);
   EXPECT_EQ(report.derived.components[0].content.bytes, "given");
+  ASSERT_EQ(report.relaxed_by.size(), 1u);
+  EXPECT_TRUE(Contains(report.relaxed_by[0], "the program went on with its own"))
+      << report.relaxed_by[0];
 }
 
 TEST(Override, OfSomethingThatNeverCameIsSaidToHaveHadNoEffect) {
