@@ -39,8 +39,7 @@ struct RunSummary {
   std::vector<std::string> asked_models;  // Distinct, in order of first use.
   std::vector<std::string> served_models;
   std::vector<std::string> fingerprints;
-  std::vector<std::string>
-      errors;  // Of failed calls, distinct: DescribeEnd, and what the provider said.
+  std::vector<std::string> errors;  // Distinct, of failed calls: how they ended, what was said.
   std::vector<schema::Ulid> incidents;
   uint64_t lost_events = 0;  // Of its process, within its time.
 };

@@ -90,6 +90,7 @@ TEST_F(Host, StaticInitialisersMayCallBeforeAnythingIsOpened) {
   EXPECT_EQ(CompleteRuns(), (Expected{{"before main", 1}}));
 }
 
+// cases/reports.md 79
 TEST_F(Host, StaticDestructorsMayRecordAfterClose) {
   EXPECT_EQ(RunProgram({STATIC_DESTRUCTOR_HOST, store_}), 0);
 }

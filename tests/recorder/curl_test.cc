@@ -199,7 +199,7 @@ TEST_F(Curl, CutBodyIsTruncated) {
   EXPECT_EQ(event.end_detail.substr(0, 8), "curl 18:");
 }
 
-// cases/replay.md 30
+// cases/replay.md 30, reports.md 83
 TEST_F(Curl, RetriesAreAttemptsOfOneCall) {
   RawServer server({"HTTP/1.1 429 Too Many\r\nRetry-After: 2\r\nContent-Length: 4\r\n\r\nslow",
                     "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"});

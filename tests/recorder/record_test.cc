@@ -472,6 +472,32 @@ TEST_F(Record, UseAfterCloseIsLiveAndCounted) {
   EXPECT_EQ(reenact_close(stale, 0), REENACT_OK);
 }
 
+TEST_F(Record, CloseWaitsNoLongerThanItsDeadlineAndLosesNothing) {
+  Open(Options());
+  reenact_scope* run = Begin();
+  ASSERT_EQ(reenact_flush(recorder_, kPatienceMs), REENACT_OK);
+  const std::string segments = store_path_ + "/segments";
+  const std::string other = segments + ".other";
+  std::ofstream(other) << "a file in the way";
+  ASSERT_EQ(renameat2(AT_FDCWD, segments.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE), 0);
+  EXPECT_EQ(Call(run, ToolCall("t", "{}"), "x"), REENACT_OK);
+  Finish(run);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(reenact_close(recorder_, 50), REENACT_DEADLINE);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  recorder_ = nullptr;
+  ASSERT_EQ(renameat2(AT_FDCWD, segments.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE), 0);
+  // What was left lies in memory; whoever opens the store next writes it down.
+  for (int i = 0; i < 500 && (Runs().empty() || Runs()[0].events.empty()); ++i) {
+    Open(Options());
+    Close();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const schema::RecordedRun stored = OnlyRun();
+  ASSERT_EQ(stored.events.size(), 1u);
+  EXPECT_EQ(stored.events[0].end_state, EndState::kComplete);
+}
+
 TEST_F(Record, CallMayEndOnAnotherThreadAndAfterItsRun) {
   Open(Options());
   reenact_scope* run = Begin();
