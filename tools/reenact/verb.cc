@@ -9,7 +9,8 @@
 namespace reenact::tools {
 namespace {
 
-// CLI11's help, with `-- COMMAND` in the usage line of the verbs that take one.
+// CLI11's help, with `-- COMMAND` in the usage line of the verbs that take one, and the same text
+// in all versions of CLI11.
 class VerbFormatter : public CLI::Formatter {
  public:
   explicit VerbFormatter(bool takes_command) : takes_command_(takes_command) { column_width(28); }
@@ -21,6 +22,16 @@ class VerbFormatter : public CLI::Formatter {
       usage.insert(end + 1, " -- COMMAND [ARG...]");
     }
     return usage;
+  }
+
+  // A default is `=50`, as up to CLI11 2.3; later ones write ` [50] `.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string& value = option->get_default_str();
+    const std::string bracketed = " [" + value + "] ";
+    const size_t at = value.empty() ? std::string::npos : text.find(bracketed);
+    if (at != std::string::npos) text.replace(at, bracketed.size(), "=" + value);
+    return text;
   }
 
  private:
