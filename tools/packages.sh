@@ -24,7 +24,7 @@ missing_packages() {
 
 # install_packages PACKAGE...: says what is missing, then installs it.
 install_packages() {
-  command -v apt-get >/dev/null || fail "this script needs Debian's apt-get; see README.md for the list of packages"
+  command -v apt-get >/dev/null || fail "this script needs Debian's apt-get; the packages that it wants are named in tools/packages.sh"
   missing=$(missing_packages "$@")
   if [ -z "$missing" ]; then
     say "All packages are here."
