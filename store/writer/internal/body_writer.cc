@@ -176,11 +176,12 @@ Failure BodyWriter::AppendRow(const schema::Body& body, const DedupeKey* key, Kn
   chain_->Blob(AsBytes(digest));
   chain_->Integer(FlagsOf(body));
   chain_->Integer(static_cast<int64_t>(body.original_size));
+  Digest original;  // Bound to the statement, as `digest` is: both are read by Append.
   if (body.cut) {
     // A body that was read brings its salt, and a digest that is salted already.
-    const Digest original = body.salt.has_value()
-                                ? body.original_digest
-                                : SaltedOriginalDigest(View(known->salt), body.original_digest);
+    original = body.salt.has_value()
+                   ? body.original_digest
+                   : SaltedOriginalDigest(View(known->salt), body.original_digest);
     chain_->Blob(AsBytes(original));
   } else {
     chain_->Null();
