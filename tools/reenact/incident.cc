@@ -82,6 +82,9 @@ int ReportIncident(const store::Incident& incident, const std::string& sentence,
 }
 
 int OpenIncident(const IncidentOptions& options, const Context& context) {
+  if (options.title.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return Refuse(context, "the title is empty: say in one line what went wrong");
+  }
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   absl::StatusOr<schema::Ulid> run = (*reader)->ResolveRun(options.run);
@@ -214,7 +217,7 @@ void AddIncidentVerb(CLI::App* app, Context* context) {
   open->add_option("--title", options->title, "what went wrong, in one line")
       ->required()
       ->type_name("TEXT");
-  open->add_option("--severity", options->severity, "1 worst to 4")->check(CLI::Range(1, 4));
+  open->add_option("--severity", options->severity, "1 worst to 4")->check(InRange(1, 4));
   open->add_option("--note", options->text, "more about it")->type_name("TEXT");
 
   CLI::App* list = AddVerb(group, context,
