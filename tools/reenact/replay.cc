@@ -147,7 +147,7 @@ void AddReplayVerb(CLI::App* app, Context* context) {
   AddReplayFlags(verb, &options->flags);
   verb->add_option("--runs", options->runs,
                    "replay so often, and count the outcomes; one replay of each outcome is kept")
-      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
+      ->check(InRange(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
   verb->add_option("--store-derived", options->store_derived,

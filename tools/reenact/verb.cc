@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -81,6 +82,18 @@ CLI::Validator NonNegative() {
         return text.empty() || text[0] != '-' ? std::string() : text + " is negative";
       },
       "NONNEGATIVE");
+}
+
+CLI::Validator InRange(int64_t low, int64_t high) {
+  const std::string least = std::to_string(low);
+  const std::string most = std::to_string(high);
+  return CLI::Validator(
+      [=](const std::string& text) {
+        int64_t value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+        return fits ? std::string() : "Value " + text + " not in range " + least + " to " + most;
+      },
+      "INT in [" + least + " - " + most + "]");
 }
 
 void Print(std::string_view text) {

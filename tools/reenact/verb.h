@@ -3,6 +3,7 @@
 #ifndef REENACT_TOOLS_REENACT_VERB_H_
 #define REENACT_TOOLS_REENACT_VERB_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,8 @@ void AddDoctorVerb(CLI::App* app, Context* context);
 
 // For numbers that count something.
 CLI::Validator NonNegative();
+// For whole numbers from `low` to `high`; with the same words in all versions of CLI11.
+CLI::Validator InRange(int64_t low, int64_t high);
 
 // To standard output, byte for byte.
 void Print(std::string_view text);
