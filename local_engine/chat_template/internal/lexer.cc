@@ -288,7 +288,7 @@ class Lexer {
     }
     if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point < 0xE000))
       Fail("an escape names no character");
-    AppendCodePoint(code_point, text);
+    AppendUtf8(code_point, text);
     return at + digits;
   }
 

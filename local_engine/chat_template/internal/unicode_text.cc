@@ -32,7 +32,7 @@ void AppendLower(char32_t c, bool ends_word, std::string* out) {
   if (c == 0x130) {
     *out += "i\u0307";
   } else {
-    AppendCodePoint(c == kCapitalSigma && ends_word ? kFinalSigma : LowerOf(c), out);
+    AppendUtf8(c == kCapitalSigma && ends_word ? kFinalSigma : LowerOf(c), out);
   }
 }
 
@@ -40,7 +40,7 @@ void AppendUpper(char32_t c, bool title, std::string* out) {
   if (c == 0xDF) {
     *out += title ? "Ss" : "SS";
   } else {
-    AppendCodePoint(title ? TitleOf(c) : UpperOf(c), out);
+    AppendUtf8(title ? TitleOf(c) : UpperOf(c), out);
   }
 }
 
@@ -83,7 +83,7 @@ char32_t NextCodePoint(std::string_view utf8, size_t* position) {
   return code_point;
 }
 
-void AppendCodePoint(char32_t c, std::string* utf8) {
+void AppendUtf8(char32_t c, std::string* utf8) {
   const auto byte = [utf8](char32_t bits) { utf8->push_back(static_cast<char>(bits)); };
   if (c < 0x80) {
     byte(c);

@@ -13,7 +13,7 @@ namespace reenact::local_engine {
 
 // The code point at `*position`, which moves behind it. A byte that begins none is its own value.
 char32_t NextCodePoint(std::string_view utf8, size_t* position);
-void AppendCodePoint(char32_t code_point, std::string* utf8);
+void AppendUtf8(char32_t code_point, std::string* utf8);
 // Where the text stops being UTF-8; nothing where all of it is.
 std::optional<size_t> FindInvalidUtf8(std::string_view text);
 size_t CodePointCount(std::string_view utf8);
