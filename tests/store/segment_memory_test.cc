@@ -62,6 +62,11 @@ void* operator new(size_t size) {
   return block;
 }
 
+// A sanitizer brings its own of this one, which would not go through the pair.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return __wrap_malloc(size == 0 ? 1 : size);
+}
+
 void operator delete(void* block) noexcept {
   ::free(block);
 }
