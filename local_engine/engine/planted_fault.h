@@ -5,6 +5,8 @@
 #ifndef REENACT_LOCAL_ENGINE_ENGINE_PLANTED_FAULT_H_
 #define REENACT_LOCAL_ENGINE_ENGINE_PLANTED_FAULT_H_
 
+#include <cstdint>
+
 namespace reenact::local_engine {
 
 enum class EngineFault {
@@ -31,9 +33,18 @@ extern EngineFault engine_fault;
 inline bool Planted(EngineFault fault) {
   return fault == engine_fault;
 }
+
+inline uint32_t NextOfProcess() {
+  static uint32_t last = 0;
+  return ++last;
+}
 #else
 constexpr bool Planted(EngineFault) {
   return false;
+}
+
+constexpr uint32_t NextOfProcess() {
+  return 0;
 }
 #endif
 

@@ -1,0 +1,20 @@
+// The identity of a loaded model: what its answers are a function of.
+
+#ifndef REENACT_LOCAL_ENGINE_ENGINE_IDENTITY_H_
+#define REENACT_LOCAL_ENGINE_ENGINE_IDENTITY_H_
+
+#include <string_view>
+
+#include "local_engine/engine.h"
+#include "local_engine/model/load_model.h"
+#include "local_engine/tokenizer/tokenizer.h"
+
+namespace reenact::local_engine {
+
+// Reads every byte of the weights. `tokenizer` may be null, `chat_template` empty.
+EngineIdentity IdentityOf(const Model& model, const Tokenizer* tokenizer,
+                          std::string_view chat_template);
+
+}  // namespace reenact::local_engine
+
+#endif  // REENACT_LOCAL_ENGINE_ENGINE_IDENTITY_H_

@@ -1,0 +1,199 @@
+#include "local_engine/engine/sequence.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "local_engine/engine/planted_fault.h"
+#include "local_engine/engine/token_score.h"
+#include "local_engine/reference/sampler.h"
+
+namespace reenact::local_engine {
+
+Sequence::Sequence(RunningRequest* running, int32_t sample_index, const Tokenizer* tokenizer)
+    : running_(running),
+      sample_index_(sample_index),
+      prompt_size_(static_cast<int32_t>(running->request.prompt.size())),
+      tokens_(running->request.prompt),
+      text_(tokenizer, running->request.prompt, running->request.stop_texts) {
+  const Request& request = running->request;
+  tokens_.insert(tokens_.end(), request.forced_tokens.begin(), request.forced_tokens.end());
+  next_to_score_ = request.prompt_logprobs && sample_index == 0 ? 1 : prompt_size_;
+  const SamplingSettings& sampling = request.sampling;
+  counts_tokens_ = sampling.repetition_penalty != 1.0f || sampling.presence_penalty != 0.0f ||
+                   sampling.frequency_penalty != 0.0f;
+  for (int32_t token : request.prompt) Count(token, /*in_prompt=*/true);
+}
+
+int32_t Sequence::target() const {
+  const int32_t needed = prompt_size_ + running_->request.max_tokens - 1;
+  return std::min(static_cast<int32_t>(tokens_.size()), needed);
+}
+
+int32_t Sequence::MostCachedPages() const {
+  return std::max(0, std::min(next_to_score_, target()) - 1) / kPagePositions;
+}
+
+void Sequence::Start(KvPages::Prefix prefix) {
+  pages_ = std::move(prefix.pages);
+  published_pages_ = static_cast<int32_t>(pages_.size());
+  published_prefix_ = prefix.id;
+  computed_ = published_pages_ * kPagePositions;
+  if (completion().preemptions == 0) completion().cached_positions = computed_;
+}
+
+std::vector<int32_t> Sequence::TakePages() {
+  recompute_end_ = std::max(recompute_end_, computed_);
+  computed_ = 0;
+  published_pages_ = 0;
+  published_prefix_ = 0;
+  if (Planted(EngineFault::kPreemptCountsTwice) && !finished_) {
+    for (size_t i = static_cast<size_t>(prompt_size_); i < tokens_.size(); ++i) {
+      Count(tokens_[i], /*in_prompt=*/false);
+    }
+  }
+  return std::exchange(pages_, {});
+}
+
+StepSequence Sequence::Rows(int32_t row_count) const {
+  const int32_t end = computed_ + row_count;
+  return {.pages = pages_,
+          .first_position = computed_,
+          .tokens = std::span(tokens_).subspan(static_cast<size_t>(computed_),
+                                               static_cast<size_t>(row_count)),
+          .logits_count = std::max(0, end - std::max(computed_, next_to_score_ - 1))};
+}
+
+void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, int32_t batch_row) {
+  if (!output.status.ok()) {
+    Finish(FinishReason::kError, output.status);
+    return;
+  }
+  const auto row_count = static_cast<int32_t>(rows.tokens.size());
+  const int32_t first_index = rows.first_position + row_count - rows.logits_count + 1;
+  computed_ += row_count;
+  const size_t vocabulary_size =
+      rows.logits_count == 0 ? 0 : output.logits.size() / static_cast<size_t>(rows.logits_count);
+  for (int32_t i = 0; i < rows.logits_count && !finished_; ++i) {
+    const auto logits =
+        std::span(output.logits).subspan(static_cast<size_t>(i) * vocabulary_size, vocabulary_size);
+    const int32_t index = first_index + i;
+    if (index == static_cast<int32_t>(tokens_.size())) {
+      tokens_.push_back(SampleToken(logits, batch_row));
+    }
+    ScoreToken(index, logits);
+  }
+  const bool only_scores = running_->request.max_tokens == 0;
+  if (!finished_ && only_scores && computed_ >= target()) Finish(FinishReason::kLength);
+}
+
+void Sequence::PublishPages(KvPages* kv_pages) {
+  const int32_t early = Planted(EngineFault::kCachePublishesEarly) ? kPagePositions / 2 : 0;
+  const auto known = static_cast<int32_t>(tokens_.size());
+  const int32_t full = std::min(computed_ + early, known) / kPagePositions;
+  for (; published_pages_ < full; ++published_pages_) {
+    const auto index = static_cast<size_t>(published_pages_);
+    published_prefix_ =
+        kv_pages->Publish(pages_[index], published_prefix_,
+                          std::span(tokens_).subspan(index * kPagePositions, kPagePositions));
+  }
+}
+
+void Sequence::Finish(FinishReason reason, absl::Status status) {
+  finished_ = true;
+  OutputText::Piece rest;
+  if (completion().stop_text.empty()) {
+    rest = text_.Finish(reason == FinishReason::kLength && MaySample(OutputCount()));
+  }
+  if (!rest.stop_text.empty()) {
+    completion().stop_text = rest.stop_text;
+    reason = FinishReason::kStop;
+  }
+  completion().text += rest.text;
+  completion().finish = reason;
+  completion().status = std::move(status);
+  --running_->unfinished;
+  Emit({.text = rest.text, .finish = reason});
+}
+
+int32_t Sequence::OutputCount() const {
+  return static_cast<int32_t>(completion().tokens.size());
+}
+
+// Whether the output token at `index` (from 1) can end the sample.
+bool Sequence::MaySample(int32_t index) const {
+  return index >= static_cast<int32_t>(running_->request.forced_tokens.size());
+}
+
+int32_t Sequence::SampleToken(std::span<const float> logits, int32_t batch_row) {
+  const Request& request = running_->request;
+  DrawKey key{.seed = running_->answer.seed,
+              .sample_index = static_cast<uint32_t>(sample_index_),
+              .position = static_cast<uint32_t>(tokens_.size())};
+  if (Planted(EngineFault::kDrawByProcessCounter)) key.position = NextOfProcess();
+  if (Planted(EngineFault::kPreemptMovesDraw)) key.position += completion().preemptions;
+  if (Planted(EngineFault::kDrawByBatchRow)) key.sample_index = static_cast<uint32_t>(batch_row);
+  if (Planted(EngineFault::kDrawByRequest)) key.position += static_cast<uint32_t>(running_->id);
+  std::vector<TokenCount> counts;
+  for (const auto& [token, count] : counts_) counts.push_back(count);
+  std::vector<float> row(logits.begin(), logits.end());
+  return Sample(row, {request.biases, counts, request.sampling, key});
+}
+
+void Sequence::ScoreToken(int32_t index, std::span<const float> logits) {
+  const Request& request = running_->request;
+  const int32_t token = tokens_[static_cast<size_t>(index)];
+  const bool of_prompt = index < prompt_size_;
+  next_to_score_ = index + 1;
+  std::optional<TokenScore> score;
+  if (of_prompt || request.logprobs) score = ScoreOf(logits, token, request.top_logprobs);
+  if (of_prompt) {
+    running_->answer.prompt_scores.push_back(*std::move(score));
+    return;
+  }
+  Count(token, /*in_prompt=*/false);
+  completion().tokens.push_back(token);
+  if (score.has_value()) completion().scores.push_back(*score);
+  AcceptOutput(index, score.has_value() ? &*score : nullptr);
+}
+
+void Sequence::AcceptOutput(int32_t index, const TokenScore* score) {
+  const int32_t token = tokens_[static_cast<size_t>(index)];
+  const bool may_end = MaySample(OutputCount());
+  const std::vector<int32_t>& ends = running_->end_tokens;
+  const bool is_end = may_end && std::find(ends.begin(), ends.end(), token) != ends.end();
+  OutputText::Piece piece;
+  if (!is_end) piece = text_.Push(token, may_end);
+  completion().text += piece.text;
+  completion().stop_text = piece.stop_text;
+  Emit({.text = piece.text, .token = token, .score = score});
+  if (is_end || !piece.stop_text.empty()) {
+    Finish(FinishReason::kStop);
+  } else if (OutputCount() == running_->request.max_tokens) {
+    Finish(FinishReason::kLength);
+  }
+}
+
+void Sequence::Count(int32_t token, bool in_prompt) {
+  if (!counts_tokens_) return;
+  TokenCount& count = counts_[token];
+  count.token_id = token;
+  ++(in_prompt ? count.in_prompt : count.in_output);
+}
+
+void Sequence::Emit(const Delta& delta) const {
+  if (!running_->request.on_delta) return;
+  Delta addressed = delta;
+  addressed.request = running_->id;
+  addressed.sample_index = sample_index_;
+  running_->request.on_delta(addressed);
+}
+
+}  // namespace reenact::local_engine

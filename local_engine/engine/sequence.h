@@ -1,0 +1,112 @@
+// One sample of a request on its way: what is known of it, what is computed, what is answered.
+
+#ifndef REENACT_LOCAL_ENGINE_ENGINE_SEQUENCE_H_
+#define REENACT_LOCAL_ENGINE_ENGINE_SEQUENCE_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "local_engine/engine.h"
+#include "local_engine/engine/backend.h"
+#include "local_engine/engine/kv_pages.h"
+#include "local_engine/engine/output_text.h"
+#include "local_engine/tokenizer/tokenizer.h"
+
+namespace reenact::local_engine {
+
+// What the samples of a request share.
+struct RunningRequest {
+  RequestId id = 0;
+  Request request;
+  std::vector<int32_t> end_tokens;  // The model's and the request's.
+  Answer answer;
+  int32_t unfinished = 0;  // Samples.
+};
+
+// Prefill, decode, replay of given tokens, scoring and recomputation are one rule: the tokens at
+// [computed, target) are still to be computed, and the token at position t gets its score, and is
+// sampled where it is not known, from the logits of the token before it, once.
+class Sequence {
+ public:
+  // Both outlive it; `tokenizer` may be null.
+  Sequence(RunningRequest* running, int32_t sample_index, const Tokenizer* tokenizer);
+
+  RunningRequest& running() const { return *running_; }
+
+  int32_t sample_index() const { return sample_index_; }
+
+  Completion& completion() const { return running_->answer.completions[sample_index_]; }
+
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+
+  std::span<const int32_t> pages() const { return pages_; }
+
+  int32_t computed() const { return computed_; }
+
+  // Tokens that have to be computed now. The last one that can be asked for never has to be: nobody
+  // needs the logits after it.
+  int32_t target() const;
+
+  bool finished() const { return finished_; }
+
+  // Whether the prompt's pages are computed, for samples that wait to share them.
+  bool prompt_computed() const { return computed_ + 1 >= prompt_size_; }
+
+  // Pages of the known beginning that the prefix cache may give: not those whose logits are needed.
+  int32_t MostCachedPages() const;
+
+  // Begins, or begins again, behind a prefix from the cache.
+  void Start(KvPages::Prefix prefix);
+
+  void AddPage(int32_t page) { pages_.push_back(page); }
+
+  // The pages, which are the sequence's no more; nothing is computed then.
+  std::vector<int32_t> TakePages();
+
+  // The next `row_count` tokens as a backend takes them; valid until the sequence changes.
+  StepSequence Rows(int32_t row_count) const;
+
+  // What a step made of those rows: scores, sampled tokens, text, the end. Calls on_delta.
+  // `batch_row`: the sequence's place in the step.
+  void Accept(const StepSequence& rows, const SequenceOutput& output, int32_t batch_row);
+
+  // Gives full pages that are computed to the cache.
+  void PublishPages(KvPages* kv_pages);
+
+  // Ends it without another token, with the text that was held back.
+  void Finish(FinishReason reason, absl::Status status = absl::OkStatus());
+
+  int32_t recompute_end() const { return recompute_end_; }
+
+ private:
+  int32_t OutputCount() const;
+  bool MaySample(int32_t index) const;
+  int32_t SampleToken(std::span<const float> logits, int32_t batch_row);
+  void ScoreToken(int32_t index, std::span<const float> logits);
+  void AcceptOutput(int32_t index, const TokenScore* score);
+  void Count(int32_t token, bool in_prompt);
+  void Emit(const Delta& delta) const;
+
+  RunningRequest* running_;
+  int32_t sample_index_;
+  int32_t prompt_size_;
+  std::vector<int32_t> tokens_;  // Prompt, forced tokens, sampled tokens.
+  int32_t next_to_score_ = 0;    // Index in tokens_.
+  int32_t computed_ = 0;
+  int32_t recompute_end_ = 0;  // Positions that were computed once.
+  bool finished_ = false;
+  std::vector<int32_t> pages_;
+  int32_t published_pages_ = 0;
+  PrefixId published_prefix_ = 0;
+  std::map<int32_t, TokenCount> counts_;  // Where a penalty asks for them.
+  bool counts_tokens_ = false;
+  OutputText text_;
+};
+
+}  // namespace reenact::local_engine
+
+#endif  // REENACT_LOCAL_ENGINE_ENGINE_SEQUENCE_H_
