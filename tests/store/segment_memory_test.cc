@@ -172,7 +172,8 @@ TEST(SegmentWithoutMemory, EveryAllocationMayFail) {
     ++recovered;
     ::unlink(options.path.c_str());
   }
-  EXPECT_GT(recovered, 100) << "of " << whole.allocations;
+  // How many allocations follow opening depends on the version of SQLite.
+  EXPECT_GT(recovered, 50) << "of " << whole.allocations;
 }
 
 }  // namespace
