@@ -6,7 +6,8 @@
 //   reenact::Recorder recorder({.store = "/var/lib/refunds/reenact", .service = "refund-agent"});
 //   recorder.OnReplay("POST /refund", HandleRefund);
 //
-//   reenact::Run run = recorder.StartRun({.entry = "POST /refund", .input = body, .components = {
+//   reenact::Run run = recorder.StartRun({.entry = "POST /refund", .input = std::string(body),
+//       .components = {
 //       reenact::PromptTemplate("refund", "v14", prompt_template),
 //       reenact::ToolSchema("lookup_order", "3", schema_json)}});
 //   auto today = run.Now("today");
