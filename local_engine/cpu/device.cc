@@ -2,13 +2,17 @@
 
 #include <sched.h>
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "local_engine/cpu/isa.h"
 #include "local_engine/cpu/worker_pool.h"
+#include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -40,5 +44,14 @@ CpuDevice::CpuDevice(Isa isa, std::unique_ptr<WorkerPool> pool)
       kernels_(KernelsFor(isa)),
       pool_(std::move(pool)),
       of_workers_(new AlignedBytes[static_cast<size_t>(pool_->thread_count())]) {}
+
+absl::Status CpuDevice::Run(size_t count, size_t values,
+                            absl::FunctionRef<void(size_t index, int worker)> task) {
+  constexpr size_t kWorthWaking = 16384;
+  if (count * values >= kWorthWaking) return pool_->Run(count, task);
+  if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
+  for (size_t index = 0; index < count; ++index) task(index, 0);
+  return absl::OkStatus();
+}
 
 }  // namespace reenact::local_engine

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "local_engine/cpu/aligned_bytes.h"
@@ -34,6 +36,11 @@ class CpuDevice {
   const KernelTable& kernels() const { return kernels_; }
 
   WorkerPool& pool() { return *pool_; }
+
+  // pool().Run, but on the calling thread alone where all indices together have so little to do
+  // (`values` each) that waking others would take longer.
+  absl::Status Run(size_t count, size_t values,
+                   absl::FunctionRef<void(size_t index, int worker)> task);
 
   // For activations in packed form: valid until the next call.
   std::byte* ActivationScratch(size_t size_bytes) { return activations_.AtLeast(size_bytes); }

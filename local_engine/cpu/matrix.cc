@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +13,8 @@
 
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/panel_layout.h"
+#include "local_engine/numerics/q8_block.h"
+#include "local_engine/weights/tensor.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -27,11 +27,15 @@ void DropPages(const std::byte* begin, const std::byte* end) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-// The weights `k` and k + 1 of every output of a panel; missing ones are zeros.
+std::byte Biased(int8_t weight) {
+  return static_cast<std::byte>(static_cast<uint8_t>(weight) ^ 0x80u);
+}
+
+// The rows of a panel in their file; what is missing is zero.
 template <typename Element>
 struct PanelRows {
   const Element* rows[kPanelOutputs];  // Null: no such output.
-  size_t dim;
+  size_t dim;                          // Elements of a row.
 
   Element At(int output, size_t k) const {
     return rows[output] != nullptr && k < dim ? rows[output][k] : Element{};
@@ -54,9 +58,34 @@ void PackFloatPanel(const PanelRows<Element>& source, bool pairs_together, Eleme
   }
 }
 
+void PackQ8Panel(const PanelRows<Q8Block>& source, std::byte* to) {
+  for (int place = 0; place < kQ8Classes; ++place) {
+    for (size_t group = static_cast<size_t>(Q8ClassAt(place)); group < source.dim;
+         group += kQ8Classes) {
+      auto* scales = reinterpret_cast<uint16_t*>(to + kQ8Group * kPanelOutputs);
+      for (size_t n = 0; n < kPanelOutputs; ++n) {
+        const Q8Block block = source.At(static_cast<int>(n), group);
+        scales[n] = block.scale_fp16;
+        for (size_t k = 0; k < kQ8Group; ++k) {
+          to[k / 4 * 4 * kPanelOutputs + 4 * n + k % 4] = Biased(block.values[k]);
+        }
+      }
+      to += kQ8PanelGroupBytes;
+    }
+  }
+}
+
+void PackBytePanel(const PanelRows<int8_t>& source, std::byte* to) {
+  for (size_t k = 0; k < 4 * QuadCount(source.dim); ++k) {
+    for (size_t n = 0; n < kPanelOutputs; ++n) {
+      to[k / 4 * 4 * kPanelOutputs + 4 * n + k % 4] = Biased(source.At(static_cast<int>(n), k));
+    }
+  }
+}
+
 template <typename Element>
 PanelRows<Element> RowsOfPanel(const Matrix& matrix, size_t panel) {
-  PanelRows<Element> rows = {{}, matrix.input_dim()};
+  PanelRows<Element> rows = {{}, matrix.input_dim() / StorageUnitOf(matrix.type()).values};
   for (size_t n = 0; n < kPanelOutputs; ++n) {
     const size_t output = panel * kPanelOutputs + n;
     rows.rows[n] = output < matrix.output_dim()
@@ -71,11 +100,6 @@ PanelRows<Element> RowsOfPanel(const Matrix& matrix, size_t panel) {
 absl::StatusOr<Matrix> Matrix::Make(const Projection& projection, WeightPlacement placement,
                                     WorkerPool& pool) {
   const Tensor& tensor = *projection.weight;
-  if (tensor.type != DataType::kF32 && tensor.type != DataType::kF16 &&
-      tensor.type != DataType::kBF16) {
-    return absl::UnimplementedError("tensor " + tensor.name + ": no kernel multiplies " +
-                                    DataTypeName(tensor.type) + " weights");
-  }
   Matrix matrix;
   matrix.type_ = tensor.type;
   matrix.output_dim_ = tensor.RowCount();
@@ -112,6 +136,8 @@ size_t Matrix::panel_count() const {
 }
 
 size_t Matrix::panel_size_bytes() const {
+  if (type_ == DataType::kQ8_0) return input_dim_ / kQ8Group * kQ8PanelGroupBytes;
+  if (type_ == DataType::kI8) return QuadCount(input_dim_) * 4 * kPanelOutputs;
   return FloatChunkCount(input_dim_) * kDotChunk * kPanelOutputs * StorageUnitOf(type_).size_bytes;
 }
 
@@ -128,11 +154,21 @@ const std::byte* Matrix::Panel(size_t index, std::byte* scratch) const {
 }
 
 void Matrix::PackPanel(size_t index, std::byte* to) const {
-  if (type_ == DataType::kF32) {
-    PackFloatPanel(RowsOfPanel<float>(*this, index), false, reinterpret_cast<float*>(to));
-  } else {
-    PackFloatPanel(RowsOfPanel<uint16_t>(*this, index), type_ == DataType::kBF16,
-                   reinterpret_cast<uint16_t*>(to));
+  switch (type_) {
+    case DataType::kF32:
+      PackFloatPanel(RowsOfPanel<float>(*this, index), false, reinterpret_cast<float*>(to));
+      break;
+    case DataType::kF16:
+    case DataType::kBF16:
+      PackFloatPanel(RowsOfPanel<uint16_t>(*this, index), type_ == DataType::kBF16,
+                     reinterpret_cast<uint16_t*>(to));
+      break;
+    case DataType::kQ8_0:
+      PackQ8Panel(RowsOfPanel<Q8Block>(*this, index), to);
+      break;
+    case DataType::kI8:
+      PackBytePanel(RowsOfPanel<int8_t>(*this, index), to);
+      break;
   }
 }
 

@@ -30,12 +30,14 @@ enum class WeightPlacement {
 // bit-reversed order, and each 64 values of K:
 //   F32, F16   [k even, k odd][32 outputs]
 //   BF16       [32 outputs][k even, k odd]
+// and for Q8_0, for each group of 32 in the order of its four classes, or I8 as one group:
+//   [quads of k][32 outputs][4 values of k], biased by 128; Q8_0 then has [32 outputs] scales
 // so that a kernel reads it once from the first byte to the last. K is padded with zeros, as the
 // order of the sum asks; missing outputs of the last panel are zeros and are not written.
 class Matrix {
  public:
-  // `projection`'s tensor must outlive a matrix in place. Unimplemented names a weight type that no
-  // kernel multiplies. FailedPrecondition is that of WorkerPool::Run.
+  // `projection`'s tensor must outlive a matrix in place. FailedPrecondition is that of
+  // WorkerPool::Run.
   static absl::StatusOr<Matrix> Make(const Projection& projection, WeightPlacement placement,
                                      WorkerPool& pool);
 

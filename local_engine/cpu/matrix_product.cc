@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
 
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/panel_layout.h"
+#include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -27,13 +28,38 @@ struct RowTiles {
   size_t rows;
 };
 
-using TileKernel = void (*)(const ProductTile&);
-using InPlaceKernel = void (*)(const InPlaceRows&);
+// What the product needs to know about a type of weights.
+struct ProductKernels {
+  void (*multiply)(const ProductTile&);
+  void (*pack_floats)(const ActivationRows&, float*);      // Either this one
+  void (*pack_integers)(const ActivationRows&, int32_t*);  // or that one.
+  size_t max_rows;                                         // Of a tile.
+  size_t row_size_bytes;                                   // Of packed activations.
+};
 
-TileKernel TileKernelFor(const KernelTable& kernels, DataType type) {
-  if (type == DataType::kF16) return kernels.multiply_f16;
-  return type == DataType::kBF16 ? kernels.multiply_bf16 : kernels.multiply_f32;
+ProductKernels KernelsOf(const KernelTable& kernels, const Matrix& weights) {
+  const size_t dim = weights.input_dim();
+  const auto byte_rows = static_cast<size_t>(kernels.max_byte_rows);
+  if (weights.type() == DataType::kQ8_0) {
+    return {kernels.multiply_q8, nullptr, kernels.pack_q8, byte_rows,
+            dim / kQ8Group * kQ8PackedWords * sizeof(int32_t)};
+  }
+  if (weights.type() == DataType::kI8) {
+    return {kernels.multiply_w8a8, nullptr, kernels.pack_w8a8, byte_rows,
+            (QuadCount(dim) + 2) * sizeof(int32_t)};
+  }
+  const auto multiply = weights.type() == DataType::kF16    ? kernels.multiply_f16
+                        : weights.type() == DataType::kBF16 ? kernels.multiply_bf16
+                                                            : kernels.multiply_f32;
+  return {multiply, kernels.pack_x, nullptr, static_cast<size_t>(kernels.max_tile_rows),
+          FloatChunkCount(dim) * kDotChunk * sizeof(float)};
 }
+
+bool IsQuantised(DataType type) {
+  return type == DataType::kQ8_0 || type == DataType::kI8;
+}
+
+using InPlaceKernel = void (*)(const InPlaceRows&);
 
 InPlaceKernel InPlaceKernelFor(const KernelTable& kernels, DataType type) {
   if (type == DataType::kF16) return kernels.in_place_f16;
@@ -67,16 +93,20 @@ absl::Status MultiplyInPlace(const Matrix& weights, std::span<const float> x, si
 }
 
 // Packs every tile of activations.
-absl::Status PackActivations(std::span<const float> x, size_t dim, const RowTiles& tiles,
-                             CpuDevice& device, float* packed) {
-  const size_t padded = FloatChunkCount(dim) * kDotChunk;
+absl::Status PackActivations(const ProductKernels& kernels, std::span<const float> x, size_t dim,
+                             const RowTiles& tiles, CpuDevice& device, std::byte* packed) {
   const auto pack = [&](size_t tile, int) {
     const size_t begin = tiles.Begin(tile);
-    device.kernels().pack_x({.x = x.data() + begin * dim,
-                             .stride = dim,
-                             .dim = dim,
-                             .rows = static_cast<int>(tiles.Begin(tile + 1) - begin)},
-                            packed + begin * padded);
+    const ActivationRows rows = {.x = x.data() + begin * dim,
+                                 .stride = dim,
+                                 .dim = dim,
+                                 .rows = static_cast<int>(tiles.Begin(tile + 1) - begin)};
+    std::byte* to = packed + begin * kernels.row_size_bytes;
+    if (kernels.pack_floats != nullptr) {
+      kernels.pack_floats(rows, reinterpret_cast<float*>(to));
+    } else {
+      kernels.pack_integers(rows, reinterpret_cast<int32_t*>(to));
+    }
   };
   if (tiles.count > 1) return device.pool().Run(tiles.count, pack);
   pack(0, 0);
@@ -88,18 +118,16 @@ absl::Status PackActivations(std::span<const float> x, size_t dim, const RowTile
 absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t rows,
                       CpuDevice& device, std::span<float> y) {
   if (rows == 0) return absl::OkStatus();
-  if (weights.in_place() && rows <= kInPlaceRows) {
+  if (weights.in_place() && rows <= kInPlaceRows && !IsQuantised(weights.type())) {
     return MultiplyInPlace(weights, x, rows, device, y);
   }
-  const KernelTable& kernels = device.kernels();
+  if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
+  const ProductKernels kernels = KernelsOf(device.kernels(), weights);
   const size_t dim = weights.input_dim();
-  const size_t padded = FloatChunkCount(dim) * kDotChunk;
-  const RowTiles tiles(rows, static_cast<size_t>(kernels.max_tile_rows));
-  auto* packed = reinterpret_cast<float*>(device.ActivationScratch(rows * padded * sizeof(float)));
-  if (absl::Status status = PackActivations(x, dim, tiles, device, packed); !status.ok()) {
-    return status;
-  }
-  const TileKernel kernel = TileKernelFor(kernels, weights.type());
+  const RowTiles tiles(rows, kernels.max_rows);
+  std::byte* packed = device.ActivationScratch(rows * kernels.row_size_bytes);
+  absl::Status status = PackActivations(kernels, x, dim, tiles, device, packed);
+  if (!status.ok()) return status;
   // One panel is one piece of work: it stays in the worker's cache while all rows pass by.
   return device.pool().Run(weights.panel_count(), [&](size_t panel, int worker) {
     std::byte* scratch =
@@ -109,14 +137,15 @@ absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t ro
         .panel = weights.Panel(panel, scratch),
         .dim = dim,
         .outputs = static_cast<int>(std::min<size_t>(kPanelOutputs, weights.output_dim() - first)),
+        .row_scales = weights.row_scales() != nullptr ? weights.row_scales() + first : nullptr,
         .bias = weights.bias() != nullptr ? weights.bias() + first : nullptr,
         .y_stride = weights.output_dim()};
     for (size_t block = 0; block < tiles.count; ++block) {
       const size_t begin = tiles.Begin(block);
-      tile.x = packed + begin * padded;
+      tile.x = packed + begin * kernels.row_size_bytes;
       tile.rows = static_cast<int>(tiles.Begin(block + 1) - begin);
       tile.y = y.data() + begin * weights.output_dim() + first;
-      kernel(tile);
+      kernels.multiply(tile);
     }
   });
 }

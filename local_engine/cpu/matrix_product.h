@@ -17,8 +17,8 @@ namespace reenact::local_engine {
 // y[m] = W x[m] + bias.
 //
 // Shapes: x [rows][input_dim], y [rows][output_dim]; y is none of x. rows >= 0.
-// Bits: those of Dot, and one addition for a bias, by the type of the weights; for any number of
-// rows, threads and either placement of the weights.
+// Bits: those of Dot, DotQ8 or DotW8A8 by the type of the weights, activations quantised by
+// QuantiseRow, and one addition for a bias; for any number of rows, threads and either placement.
 // Errors: FailedPrecondition when the calling thread's floating-point mode is wrong.
 absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t rows,
                       CpuDevice& device, std::span<float> y);

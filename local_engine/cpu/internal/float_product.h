@@ -36,9 +36,12 @@ constexpr int kTileRows = 12;
 #elif defined(REENACT_KERNELS_neon)
 constexpr int kTileVectors = 1;  // 6 x 4 registers.
 constexpr int kTileRows = 6;
-#else
+#elif defined(REENACT_KERNELS_avx2)
 constexpr int kTileVectors = 1;  // 6 x 2 accumulators of the 16 registers.
 constexpr int kTileRows = 6;
+#else
+constexpr int kTileVectors = 1;
+constexpr int kTileRows = 2;
 #endif
 static_assert(kTileRows <= kMaxTileRows);
 

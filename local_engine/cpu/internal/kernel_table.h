@@ -44,6 +44,26 @@ struct ActivationRows {
   int rows = 0;
 };
 
+struct AttentionQuery {
+  const float* query = nullptr;  // [head_dim]
+  float* out = nullptr;          // [head_dim]
+  int32_t first = 0;             // Live keys: first <= position < end.
+  int32_t end = 0;
+};
+
+// Queries over one KV head.
+struct AttentionWork {
+  const AttentionQuery* queries = nullptr;
+  int query_count = 0;
+  const void* const* blocks = nullptr;  // Of kv_block_layout.h; block i begins at position 32 i.
+  size_t head_dim = 0;
+  float scale = 0;
+  // For each split that a query sees, kMaxAttentionQueries times 2 + the padded head_dim.
+  float* scratch = nullptr;
+};
+
+inline constexpr int kMaxAttentionQueries = 8;  // That are computed together.
+
 struct KernelTable {
   const char* name;
 
@@ -56,6 +76,30 @@ struct KernelTable {
   void (*in_place_f32)(const InPlaceRows&);
   void (*in_place_f16)(const InPlaceRows&);
   void (*in_place_bf16)(const InPlaceRows&);
+
+  int max_byte_rows;  // Of a tile of quantised weights.
+  void (*multiply_q8)(const ProductTile&);
+  void (*multiply_w8a8)(const ProductTile&);
+  void (*quantise)(const float* x, size_t dim, size_t group_size, int8_t* values, float* scales);
+  void (*pack_q8)(const ActivationRows&, int32_t* packed);
+  void (*pack_w8a8)(const ActivationRows&, int32_t* packed);
+
+  void (*attend_f32)(const AttentionWork&);
+  void (*attend_f16)(const AttentionWork&);
+  void (*attend_bf16)(const AttentionWork&);
+
+  // One row each; see row_operations.h.
+  void (*rms_norm)(const float* x, const float* weight, size_t dim, float epsilon, float* y);
+  void (*rotate)(const float* cos, const float* sin, size_t half_dim, float* head);
+  void (*silu_mul)(const float* gate, const float* up, size_t count, float* out);
+  void (*add)(const float* delta, size_t count, float* x);
+  bool (*is_finite)(const float* x, size_t count);
+  float (*largest)(const float* x, size_t count);
+  float (*sum_of_exp_chunk)(const float* logits, size_t count, float maximum);
+
+  // For benchmarks.
+  float (*fma_probe)(size_t iterations);
+  size_t fma_probe_flops;  // Of one iteration.
 
   // [32 classes, bit-reversed][chunks of 64][even, odd][rows].
   void (*pack_x)(const ActivationRows&, float* packed);

@@ -9,7 +9,9 @@
 //   WidenF16(p), WidenBf16(p)    16 narrow floats, exactly
 //   WidenPairs(p, even, odd)     32 bf16: those with even and those with odd index
 //   Deinterleave(a, b, even, odd)  the same for 32 floats
-//   Ints, DotBytes and friends   exact integer sums for the quantised products
+//   Ints                           16 integers of 32 bits, or 64 bytes
+//   DotBytes(sum, w, x)            sum + the four products of a lane's bytes; w is biased by 128
+//   StartSum, LoadBytes, BroadcastBytes, ToFloat
 
 #ifndef REENACT_LOCAL_ENGINE_CPU_INTERNAL_LANES_H_
 #define REENACT_LOCAL_ENGINE_CPU_INTERNAL_LANES_H_

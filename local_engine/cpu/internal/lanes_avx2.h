@@ -90,6 +90,43 @@ REENACT_NUMERICS_FN void Deinterleave(Lanes a, Lanes b, Lanes* even, Lanes* odd)
           InOrder(_mm256_shuffle_ps(b.low, b.high, 0xdd))};
 }
 
+struct Ints {
+  __m256i low, high;
+};
+
+// Where a sum of DotBytes starts: `correction` takes back what the bias of the weights adds.
+REENACT_NUMERICS_FN Ints StartSum(int32_t correction) {
+  const __m256i all = _mm256_set1_epi32(correction);
+  return {all, all};
+}
+
+REENACT_NUMERICS_FN Ints LoadBytes(const uint8_t* p) {
+  const auto* bytes = reinterpret_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(bytes), _mm256_loadu_si256(bytes + 1)};
+}
+
+REENACT_NUMERICS_FN Ints BroadcastBytes(int32_t four) {
+  return StartSum(four);
+}
+
+// maddubs would saturate; bytes are widened to 16 bits, those with even and those with odd index.
+REENACT_NUMERICS_FN __m256i DotBytesOf8(__m256i sum, __m256i w, __m256i x) {
+  const __m256i w_even = _mm256_and_si256(w, _mm256_set1_epi32(0x00ff00ff));
+  const __m256i w_odd = _mm256_srli_epi16(w, 8);
+  const __m256i x_even = _mm256_srai_epi16(_mm256_slli_epi16(x, 8), 8);
+  const __m256i x_odd = _mm256_srai_epi16(x, 8);
+  return _mm256_add_epi32(
+      sum, _mm256_add_epi32(_mm256_madd_epi16(w_even, x_even), _mm256_madd_epi16(w_odd, x_odd)));
+}
+
+REENACT_NUMERICS_FN Ints DotBytes(Ints sum, Ints w, Ints x) {
+  return {DotBytesOf8(sum.low, w.low, x.low), DotBytesOf8(sum.high, w.high, x.high)};
+}
+
+REENACT_NUMERICS_FN Lanes ToFloat(Ints a) {
+  return {_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)};
+}
+
 }  // namespace
 }  // namespace reenact::local_engine
 

@@ -74,6 +74,29 @@ REENACT_NUMERICS_FN void Deinterleave(Lanes a, Lanes b, Lanes* even, Lanes* odd)
   *odd = _mm512_permutex2var_ps(a, odds, b);
 }
 
+using Ints = __m512i;
+
+// Where a sum of DotBytes starts: `correction` takes back what the bias of the weights adds.
+REENACT_NUMERICS_FN Ints StartSum(int32_t correction) {
+  return _mm512_set1_epi32(correction);
+}
+
+REENACT_NUMERICS_FN Ints LoadBytes(const uint8_t* p) {
+  return _mm512_loadu_si512(p);
+}
+
+REENACT_NUMERICS_FN Ints BroadcastBytes(int32_t four) {
+  return _mm512_set1_epi32(four);
+}
+
+REENACT_NUMERICS_FN Ints DotBytes(Ints sum, Ints w, Ints x) {
+  return _mm512_dpbusd_epi32(sum, w, x);
+}
+
+REENACT_NUMERICS_FN Lanes ToFloat(Ints a) {
+  return _mm512_cvtepi32_ps(a);
+}
+
 }  // namespace
 }  // namespace reenact::local_engine
 

@@ -4,6 +4,7 @@
 #define REENACT_LOCAL_ENGINE_CPU_INTERNAL_LANES_PLAIN_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/numerics/operations.h"
@@ -86,6 +87,46 @@ REENACT_NUMERICS_FN void Deinterleave(const Lanes& a, const Lanes& b, Lanes* eve
     even->lane[i + 8] = b.lane[2 * i];
     odd->lane[i + 8] = b.lane[2 * i + 1];
   }
+}
+
+struct Ints {
+  uint32_t lane[16];  // Two's complement: the sum of a long row may pass 2^31 on its way.
+};
+
+// Where a sum of DotBytes starts: `correction` takes back what the bias of the weights adds.
+REENACT_NUMERICS_FN Ints StartSum(int32_t correction) {
+  Ints r;
+  for (uint32_t& lane : r.lane) lane = static_cast<uint32_t>(correction);
+  return r;
+}
+
+REENACT_NUMERICS_FN Ints LoadBytes(const uint8_t* p) {
+  Ints r;
+  std::memcpy(&r, p, sizeof(r));
+  return r;
+}
+
+REENACT_NUMERICS_FN Ints BroadcastBytes(int32_t four) {
+  return StartSum(four);
+}
+
+REENACT_NUMERICS_FN Ints DotBytes(const Ints& sum, const Ints& w, const Ints& x) {
+  Ints r;
+  for (int i = 0; i < 16; ++i) {
+    int32_t of_four = 0;
+    for (int byte = 0; byte < 4; ++byte) {
+      of_four += static_cast<int32_t>((w.lane[i] >> (8 * byte)) & 0xffu) *
+                 int32_t{static_cast<int8_t>(x.lane[i] >> (8 * byte))};
+    }
+    r.lane[i] = sum.lane[i] + static_cast<uint32_t>(of_four);
+  }
+  return r;
+}
+
+REENACT_NUMERICS_FN Lanes ToFloat(const Ints& a) {
+  Lanes r;
+  for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(static_cast<int32_t>(a.lane[i]));
+  return r;
 }
 
 }  // namespace

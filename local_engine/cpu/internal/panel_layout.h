@@ -4,6 +4,7 @@
 #define REENACT_LOCAL_ENGINE_CPU_INTERNAL_PANEL_LAYOUT_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "local_engine/numerics/operations.h"
 
@@ -22,6 +23,33 @@ REENACT_NUMERICS_FN int BitReversed(int sequence) {
 
 REENACT_NUMERICS_FN size_t FloatChunkCount(size_t dim) {
   return (dim + kDotChunk - 1) / kDotChunk;
+}
+
+// Quantised weights: bytes are biased by 128 (w ^ 0x80), as unsigned operands of dot instructions;
+// a lane has four of adjoining k. Q8_0 has four classes of groups; they stand in the order in which
+// the tree (a0 + a2) + (a1 + a3) wants them.
+inline constexpr int kQ8Classes = 4;
+inline constexpr size_t kQ8Group = 32;
+inline constexpr size_t kQ8Quads = kQ8Group / 4;
+// A group of a panel: [8 quads][32 outputs][4 bytes], then [32 outputs] scales in binary16.
+inline constexpr size_t kQ8PanelGroupBytes = kQ8Group * kPanelOutputs + 2 * kPanelOutputs;
+// A group of packed activations, in words of 32 bits for each row: 8 quads, the correction -128
+// sum(x), the scale.
+inline constexpr size_t kQ8PackedWords = kQ8Quads + 2;
+
+// The class (group mod 4) that stands at `place`: 0, 2, 1, 3.
+REENACT_NUMERICS_FN int Q8ClassAt(int place) {
+  return ((place & 1) << 1) | (place >> 1);
+}
+
+REENACT_NUMERICS_FN size_t Q8GroupsOfClass(size_t group_count, int group_class) {
+  return (group_count + kQ8Classes - 1 - static_cast<size_t>(group_class)) / kQ8Classes;
+}
+
+// W8A8: a panel is [quads][32 outputs][4 bytes]; activations are [quads][rows] words, then a
+// correction and a scale for each row.
+REENACT_NUMERICS_FN size_t QuadCount(size_t dim) {
+  return (dim + 3) / 4;
 }
 
 }  // namespace reenact::local_engine

@@ -1,11 +1,12 @@
-// Every instruction set that this machine has, against reference/dot.h, as uint32.
+// Every instruction set that this machine has, against reference/dot.h and quantised_dot.h, as
+// uint32.
 
 #include "local_engine/cpu/matrix_product.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -16,8 +17,9 @@
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/isa.h"
 #include "local_engine/cpu/matrix.h"
-#include "local_engine/numerics/narrow_floats.h"
+#include "local_engine/numerics/q8_block.h"
 #include "local_engine/reference/dot.h"
+#include "local_engine/reference/quantised_dot.h"
 #include "tests/local_engine/cpu/kernel_testing.h"
 #include "tests/local_engine/reference/adversarial_floats.h"
 
@@ -41,23 +43,44 @@ class MatrixProduct : public testing::TestWithParam<std::tuple<Isa, DataType>> {
   static DataType TheType() { return std::get<1>(GetParam()); }
 };
 
+float ReferenceSum(const StoredWeights& weights, std::span<const float> x, size_t row) {
+  const Tensor& tensor = weights.tensor;
+  const std::byte* data = tensor.data + tensor.size_bytes / tensor.shape[0] * row;
+  if (tensor.type == DataType::kQ8_0) {
+    return DotQ8(QuantiseRow(x, kQ8GroupSize),
+                 {reinterpret_cast<const Q8Block*>(data), x.size() / kQ8GroupSize});
+  }
+  if (tensor.type == DataType::kI8) {
+    return DotW8A8(QuantiseRow(x, x.size()), {reinterpret_cast<const int8_t*>(data), x.size()},
+                   weights.projection.row_scales[row]);
+  }
+  Floats widened(x.size());
+  WidenRow(tensor, row, widened);
+  return Dot(x, widened);
+}
+
 Floats ReferenceProduct(const StoredWeights& weights, const Floats& x, const Shape& shape) {
   Floats y;
   for (size_t m = 0; m < shape.rows; ++m) {
     const std::span<const float> row = std::span(x).subspan(m * shape.dim, shape.dim);
     for (size_t n = 0; n < shape.outputs; ++n) {
-      Floats widened(shape.dim);
-      WidenRow(weights.tensor, weights.projection.RowOf(n), widened);
-      const float sum = Dot(row, widened);
+      const float sum = ReferenceSum(weights, row, weights.projection.RowOf(n));
       y.push_back(weights.projection.bias.empty() ? sum : add_rn(sum, weights.projection.bias[n]));
     }
   }
   return y;
 }
 
+// Q8_0 has whole groups of 32.
+Shape Fitting(DataType type, Shape shape) {
+  if (type == DataType::kQ8_0) shape.dim = (shape.dim + 31) / 32 * 32;
+  return shape;
+}
+
 TEST_P(MatrixProduct, EqualsTheReferenceForEveryShapeAndInput) {
   const auto device = DeviceFor(TheIsa(), 2);
-  for (const Shape& shape : kShapes) {
+  for (const Shape& listed : kShapes) {
+    const Shape shape = Fitting(TheType(), listed);
     for (InputKind kind : kInputKinds) {
       StoredWeights weights(TheType(), shape.outputs, shape.dim, kind);
       const Floats x = AdversarialFloats(kind, shape.rows * shape.dim, shape.dim);
@@ -93,7 +116,7 @@ TEST_P(MatrixProduct, BiasIsOneAdditionAndInterleavedRowsAreFound) {
 }
 
 TEST_P(MatrixProduct, ThreadsAndRowsInTheBatchChangeNoBit) {
-  const Shape shape = {50, 200, 300};
+  const Shape shape = Fitting(TheType(), {50, 200, 300});
   const StoredWeights weights(TheType(), shape.outputs, shape.dim, InputKind::kUnit);
   const Floats x = AdversarialFloats(InputKind::kUnit, shape.rows * shape.dim, 8);
   Floats first;

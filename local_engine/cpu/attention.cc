@@ -1,0 +1,124 @@
+#include "local_engine/cpu/attention.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "local_engine/cpu/internal/kernel_table.h"
+#include "local_engine/cpu/internal/kv_block_layout.h"
+#include "local_engine/numerics/narrow_floats.h"
+
+namespace reenact::local_engine {
+namespace {
+
+constexpr size_t kPositions = kKvBlockPositions;
+constexpr size_t kPieceQueries = 32;  // In one piece of work.
+
+void StoreValue(DataType type, float value, std::byte* block, size_t index) {
+  if (type == DataType::kF32) {
+    std::memcpy(block + index * sizeof(value), &value, sizeof(value));
+    return;
+  }
+  const uint16_t narrow = type == DataType::kF16 ? narrow_to_fp16(value) : narrow_to_bf16(value);
+  std::memcpy(block + index * sizeof(narrow), &narrow, sizeof(narrow));
+}
+
+float LoadValue(DataType type, const std::byte* block, size_t index) {
+  if (type == DataType::kF32) {
+    float value;
+    std::memcpy(&value, block + index * sizeof(value), sizeof(value));
+    return value;
+  }
+  uint16_t narrow;
+  std::memcpy(&narrow, block + index * sizeof(narrow), sizeof(narrow));
+  return type == DataType::kF16 ? widen_fp16(narrow) : widen_bf16(narrow);
+}
+
+size_t ValueIndex(const KvBlockShape& shape, size_t slot, size_t d) {
+  return (shape.head_dim * kPositions) + slot * KvPaddedDim(shape.head_dim) + d;
+}
+
+// A few queries of one task: what a worker takes at once.
+struct Piece {
+  size_t task;
+  size_t first_row;
+  size_t row_count;
+};
+
+std::vector<Piece> CutIntoPieces(std::span<const AttentionTask> tasks, size_t heads) {
+  const size_t rows_at_once = std::max<size_t>(1, kPieceQueries / heads);
+  std::vector<Piece> pieces;
+  for (size_t task = 0; task < tasks.size(); ++task) {
+    for (size_t row = 0; row < tasks[task].rows.size(); row += rows_at_once) {
+      pieces.push_back({task, row, std::min(rows_at_once, tasks[task].rows.size() - row)});
+    }
+  }
+  return pieces;
+}
+
+// Splits that a query of these rows can see, times the queries computed together.
+size_t ScratchFloats(std::span<const AttentionRow> rows, size_t head_dim) {
+  int32_t end = 0;
+  for (const AttentionRow& row : rows) end = std::max(end, row.end);
+  const size_t splits = static_cast<size_t>(end) / 256 + 1;
+  return splits * kMaxAttentionQueries * (2 + KvPaddedDim(head_dim));
+}
+
+}  // namespace
+
+size_t KvBlockShape::SizeBytes() const {
+  return KvBlockElements(head_dim) * StorageUnitOf(type).size_bytes;
+}
+
+void StoreKeyValue(const KvBlockShape& shape, size_t slot, const float* key, const float* value,
+                   std::byte* block) {
+  for (size_t d = 0; d < shape.head_dim; ++d) {
+    StoreValue(shape.type, key[d], block, d * kPositions + slot);
+    StoreValue(shape.type, value[d], block, ValueIndex(shape, slot, d));
+  }
+}
+
+void LoadKeyValue(const KvBlockShape& shape, size_t slot, const std::byte* block, float* key,
+                  float* value) {
+  for (size_t d = 0; d < shape.head_dim; ++d) {
+    key[d] = LoadValue(shape.type, block, d * kPositions + slot);
+    value[d] = LoadValue(shape.type, block, ValueIndex(shape, slot, d));
+  }
+}
+
+absl::Status AttendTasks(std::span<const AttentionTask> tasks, const KvBlockShape& shape,
+                         int32_t heads, float scale, CpuDevice& device) {
+  const auto head_count = static_cast<size_t>(heads);
+  const std::vector<Piece> pieces = CutIntoPieces(tasks, head_count);
+  const auto attend = shape.type == DataType::kF16    ? device.kernels().attend_f16
+                      : shape.type == DataType::kBF16 ? device.kernels().attend_bf16
+                                                      : device.kernels().attend_f32;
+  return device.pool().Run(pieces.size(), [&](size_t index, int worker) {
+    const Piece& piece = pieces[index];
+    const AttentionTask& task = tasks[piece.task];
+    const auto rows = task.rows.subspan(piece.first_row, piece.row_count);
+    std::vector<AttentionQuery> queries;
+    for (const AttentionRow& row : rows) {
+      for (size_t head = 0; head < head_count; ++head) {
+        queries.push_back({.query = row.queries + head * shape.head_dim,
+                           .out = row.out + head * shape.head_dim,
+                           .first = row.first,
+                           .end = row.end});
+      }
+    }
+    const size_t scratch = ScratchFloats(rows, shape.head_dim) * sizeof(float);
+    attend({.queries = queries.data(),
+            .query_count = static_cast<int>(queries.size()),
+            .blocks = task.blocks.data(),
+            .head_dim = shape.head_dim,
+            .scale = scale,
+            .scratch = reinterpret_cast<float*>(device.WorkerScratch(worker, scratch))});
+  });
+}
+
+}  // namespace reenact::local_engine
