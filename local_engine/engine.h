@@ -149,7 +149,8 @@ struct EngineCounters {
   int64_t cancellations = 0;
 };
 
-// Threads: one at a time.
+// Threads: one at a time. What says nothing of requests (identity, vocabulary_size, max_positions,
+// end_tokens, EncodeText, EncodeChat, PieceOf, BytesOf) may be called from any thread at any time.
 class Engine {
  public:
   // A folder with config.json, safetensors and, where there are any, tokenizer.json,
@@ -164,6 +165,10 @@ class Engine {
   const EngineIdentity& identity() const;
   const EngineCounters& counters() const;
   int32_t vocabulary_size() const;
+  // The most that the prompt and the output of a sample can have together.
+  int32_t max_positions() const;
+  // With which the model ends its answers.
+  const std::vector<int32_t>& end_tokens() const;
 
   // A text as a prompt, special tokens put around and parsed. Errors: FailedPrecondition without a
   // tokenizer; those of Tokenizer::Encode.
@@ -175,6 +180,9 @@ class Engine {
 
   // How the vocabulary spells a token; empty without a tokenizer.
   std::string PieceOf(int32_t token) const;
+
+  // The bytes that a token adds to a text, as Tokenizer::BytesOf; empty without a tokenizer.
+  std::string BytesOf(int32_t token) const;
 
   // Takes a request into the queue. InvalidArgument names the first value that is out of its range
   // or does not fit the engine.

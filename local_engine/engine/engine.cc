@@ -133,6 +133,15 @@ int32_t Engine::vocabulary_size() const {
   return parts_->model->config.vocabulary_size;
 }
 
+int32_t Engine::max_positions() const {
+  const int64_t room = int64_t{parts_->options.page_count} * kPagePositions + 1;
+  return static_cast<int32_t>(std::min<int64_t>(room, parts_->options.max_positions));
+}
+
+const std::vector<int32_t>& Engine::end_tokens() const {
+  return parts_->model->config.end_token_ids;
+}
+
 absl::StatusOr<std::vector<int32_t>> Engine::EncodeText(std::string_view text) const {
   if (parts_->tokenizer() == nullptr) {
     return absl::FailedPreconditionError("the model has no tokenizer: it takes token ids only");
@@ -161,12 +170,15 @@ std::string Engine::PieceOf(int32_t token) const {
   return tokenizer == nullptr || token < 0 ? "" : tokenizer->PieceOf(static_cast<uint32_t>(token));
 }
 
+std::string Engine::BytesOf(int32_t token) const {
+  const Tokenizer* tokenizer = parts_->tokenizer();
+  return tokenizer == nullptr || token < 0 ? "" : tokenizer->BytesOf(static_cast<uint32_t>(token));
+}
+
 absl::StatusOr<RequestId> Engine::Submit(Request request) {
   Parts& p = *parts_;
-  const int64_t room = int64_t{p.options.page_count} * kPagePositions + 1;
-  const RequestLimits limits = {
-      .vocabulary_size = vocabulary_size(),
-      .max_positions = static_cast<int32_t>(std::min<int64_t>(room, p.options.max_positions))};
+  const RequestLimits limits = {.vocabulary_size = vocabulary_size(),
+                                .max_positions = max_positions()};
   if (absl::Status status = CheckRequest(request, limits); !status.ok()) return status;
 
   auto running = std::make_unique<RunningRequest>();

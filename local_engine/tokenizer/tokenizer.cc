@@ -239,6 +239,12 @@ const std::string& Tokenizer::PieceOf(uint32_t id) const {
   return parts_->PieceOf(id);
 }
 
+std::string Tokenizer::BytesOf(uint32_t id) const {
+  const std::string& piece = parts_->PieceOf(id);
+  if (parts_->IsSpecial(id)) return piece;
+  return BytesOfPiece(piece, parts_->config.decoders);
+}
+
 bool Tokenizer::IsSpecial(uint32_t id) const {
   return parts_->IsSpecial(id);
 }

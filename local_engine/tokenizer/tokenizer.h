@@ -76,6 +76,9 @@ class Tokenizer {
   std::optional<uint32_t> Find(std::string_view piece) const;
   // How the vocabulary spells an id: "Ġthe", "<0x0A>". Empty for an id that stands for nothing.
   const std::string& PieceOf(uint32_t id) const;
+  // The bytes that an id adds to a text; of one that is part of a character, only those. Special
+  // tokens stand for their names.
+  std::string BytesOf(uint32_t id) const;
   // Whether an id controls the model rather than being text.
   bool IsSpecial(uint32_t id) const;
   // One past the largest id. A model may have rows for more.

@@ -10,6 +10,21 @@ namespace reenact::local_engine {
 
 namespace {
 
+// "<0x0A>": the byte that a piece of byte fallback stands for.
+std::optional<char> AsByte(std::string_view token) {
+  if (token.size() != 6 || token.substr(0, 3) != "<0x" || token.back() != '>') {
+    return std::nullopt;
+  }
+  int value = 0;
+  for (const char c : token.substr(3, 2)) {
+    static constexpr std::string_view kDigits = "0123456789ABCDEFabcdef";
+    const size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    value = value * 16 + static_cast<int>(digit < 16 ? digit : digit - 6);
+  }
+  return static_cast<char>(value);
+}
+
 class Output final : public TextStage {
  public:
   explicit Output(std::string* out) : out_(out) {}
@@ -127,20 +142,6 @@ class ByteFallback final : public Linked {
   }
 
  private:
-  static std::optional<char> AsByte(std::string_view token) {
-    if (token.size() != 6 || token.substr(0, 3) != "<0x" || token.back() != '>') {
-      return std::nullopt;
-    }
-    int value = 0;
-    for (const char c : token.substr(3, 2)) {
-      static constexpr std::string_view kDigits = "0123456789ABCDEFabcdef";
-      const size_t digit = kDigits.find(c);
-      if (digit == std::string_view::npos) return std::nullopt;
-      value = value * 16 + static_cast<int>(digit < 16 ? digit : digit - 6);
-    }
-    return static_cast<char>(value);
-  }
-
   // A run that is text is one string; one that is not is a string for every byte.
   void EndRun() {
     if (run_.empty()) return;
@@ -299,6 +300,41 @@ std::unique_ptr<TextStage> MakeTextStages(const std::optional<std::vector<Decode
     first = MakeStage(*stage, std::move(first));
   }
   return first;
+}
+
+std::string BytesOfPiece(std::string_view piece,
+                         const std::optional<std::vector<DecoderStage>>& stages) {
+  std::string bytes(piece);
+  const auto replace = [&bytes](std::string_view pattern, std::string_view content) {
+    if (pattern.empty()) return;
+    for (size_t at = bytes.find(pattern); at != std::string::npos;
+         at = bytes.find(pattern, at + content.size())) {
+      bytes.replace(at, pattern.size(), content);
+    }
+  };
+  for (const DecoderStage& stage : stages.value_or(std::vector<DecoderStage>())) {
+    switch (stage.kind) {
+      case DecoderStage::Kind::kByteLevel: {
+        std::string raw;
+        if (AppendFromAlphabet(bytes, &raw)) bytes = std::move(raw);
+        break;
+      }
+      case DecoderStage::Kind::kByteFallback:
+        // What follows is for text.
+        if (const std::optional<char> byte = AsByte(bytes)) return std::string(1, *byte);
+        break;
+      case DecoderStage::Kind::kMetaspace:
+        replace(stage.content, " ");
+        break;
+      case DecoderStage::Kind::kReplace:
+        replace(stage.pattern, stage.content);
+        break;
+      case DecoderStage::Kind::kFuse:
+      case DecoderStage::Kind::kStrip:  // Of the ends of a text.
+        break;
+    }
+  }
+  return bytes;
 }
 
 }  // namespace reenact::local_engine

@@ -31,6 +31,10 @@ class TextStage {
 std::unique_ptr<TextStage> MakeTextStages(const std::optional<std::vector<DecoderStage>>& stages,
                                           std::string* out);
 
+// The bytes that one piece stands for in the middle of a text, though they be part of a character.
+std::string BytesOfPiece(std::string_view piece,
+                         const std::optional<std::vector<DecoderStage>>& stages);
+
 }  // namespace reenact::local_engine
 
 #endif  // REENACT_LOCAL_ENGINE_TOKENIZER_INTERNAL_TEXT_STAGES_H_

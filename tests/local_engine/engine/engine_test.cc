@@ -66,6 +66,15 @@ TEST_F(EngineTest, ASeedThatIsMissingIsGeneratedAndRecorded) {
   EXPECT_GT(CompareAnswers(generated, Run(engine.get(), request)).differences, 0);
 }
 
+TEST_F(EngineTest, MaxPositionsIsWhatTheLargestRequestMayHave) {
+  const std::unique_ptr<Engine> engine = Load({.max_positions = 100, .page_count = 2});
+  EXPECT_EQ(engine->max_positions(), 65);  // Two pages, and a last token that needs none.
+  Request request{.prompt = {5}, .max_tokens = 65};
+  EXPECT_TRUE(absl::IsInvalidArgument(engine->Submit(request).status()));
+  request.max_tokens = 64;
+  EXPECT_TRUE(engine->Submit(request).ok());
+}
+
 TEST_F(EngineTest, SeedsOfTheSystemDiffer) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();

@@ -52,6 +52,24 @@ TEST(Tokenizer, ByteLevelEncodesEveryByteAndDecodesItBack) {
   EXPECT_EQ(tokenizer.Decode(Encode(tokenizer, text)), text);
 }
 
+TEST(Tokenizer, APartOfACharacterHasItsBytesOfItsOwn) {
+  const Tokenizer tokenizer = Make(ByteLevelTokenizer());
+  EXPECT_EQ(tokenizer.BytesOf(0xc3), "\xc3");
+  EXPECT_EQ(tokenizer.BytesOf(' '), " ");
+  EXPECT_EQ(tokenizer.BytesOf(259), "hello");
+  EXPECT_EQ(tokenizer.BytesOf(260), "<|end|>");
+  EXPECT_EQ(tokenizer.BytesOf(9999), "");
+  SmallTokenizer fallback = {.decoder = R"({"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+      {"type": "ByteFallback"}, {"type": "Fuse"},
+      {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})"};
+  fallback.vocab = R"({"a": 0, "▁a": 1, "<0xE2>": 2})";
+  fallback.merges = "[]";
+  const Tokenizer other = Make(fallback);
+  EXPECT_EQ(other.BytesOf(1), " a");
+  EXPECT_EQ(other.BytesOf(2), "\xe2");
+}
+
 TEST(Tokenizer, ControlTokensInTextCanBeLeftAsText) {
   const Tokenizer tokenizer = Make(ByteLevelTokenizer());
   EXPECT_EQ(Encode(tokenizer, "a<|end|>"), (Ids{'a', 260}));
