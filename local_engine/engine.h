@@ -46,6 +46,9 @@ struct EngineOptions {
   bool poison_pages = false;      // Fills a page with NaN when it is handed out.
   // Where a seed comes from when a request has none; empty: the system's randomness.
   std::function<uint64_t()> generate_seed;
+  // Called by Load, on its thread, as the weights are read and made ready. Of the total, each byte
+  // counts once for every time that it is read.
+  std::function<void(int64_t done_bytes, int64_t total_bytes)> on_load_progress;
 };
 
 // What the answers of an engine are a function of, beside the request.
@@ -108,6 +111,9 @@ struct Request {
   bool prompt_logprobs = false;  // Of sample 0; the prompt's prefix is not taken from the cache.
   bool kv_digest = false;
   std::function<void(const Delta&)> on_delta;  // Called from Submit, Step, Cancel; calls no engine.
+  // Called from Step after each part of the prompt of sample 0: tokens that are computed, found in
+  // the prefix cache or not, and those to be computed in all. After a preemption it begins again.
+  std::function<void(int32_t done_tokens, int32_t total_tokens)> on_prefill_progress;
 };
 
 struct Completion {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,12 +52,43 @@ absl::Status CheckOptions(const EngineOptions& options) {
   return absl::OkStatus();
 }
 
+class LoadProgress {
+ public:
+  LoadProgress(const Model& model, const EngineOptions& options)
+      : report_(options.on_load_progress) {
+    for (const auto& [name, tensor] : model.tensors.tensors()) {
+      total_bytes_ += static_cast<int64_t>(tensor.size_bytes);
+    }
+  }
+
+  void Add(int64_t bytes) {
+    done_bytes_ += bytes;
+    if (report_) report_(done_bytes_, total_bytes_);
+  }
+
+ private:
+  const std::function<void(int64_t, int64_t)>& report_;
+  int64_t done_bytes_ = 0;
+  int64_t total_bytes_ = 0;
+};
+
 std::unique_ptr<Backend> MakeBackend(BackendKind kind, const Model& model, int32_t max_positions) {
   switch (kind) {
     case BackendKind::kReference:
       return MakeReferenceBackend(model, max_positions);
   }
   return nullptr;
+}
+
+// Where the step computed something of the prompt.
+void ReportPrefill(const Sequence& sequence, int32_t first_position) {
+  const Request& request = sequence.running().request;
+  const auto size = static_cast<int32_t>(request.prompt.size());
+  const int32_t total = request.max_tokens == 0 ? size - 1 : size;
+  if (!request.on_prefill_progress || sequence.sample_index() != 0 || first_position >= total) {
+    return;
+  }
+  request.on_prefill_progress(std::min(sequence.computed(), total), total);
 }
 
 }  // namespace
@@ -98,7 +130,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
   p->options = options;
   p->model = *std::move(model);
   p->text = *std::move(text);
-  p->identity = IdentityOf(*p->model, p->tokenizer(), p->text.template_source);
+  LoadProgress progress(*p->model, options);
+  p->identity = IdentityOf(*p->model, p->tokenizer(), p->text.template_source,
+                           [&](int64_t bytes) { progress.Add(bytes); });
   p->options.max_positions = std::min(options.max_positions, p->model->config.max_positions);
   if (options.page_count == 0) {
     p->options.page_count = 4 * (p->options.max_positions / kPagePositions + 1);
@@ -219,6 +253,7 @@ absl::StatusOr<bool> Engine::Step() {
     Sequence& sequence = *step[i].sequence;
     sequence.Accept(rows[i], outputs[i], static_cast<int32_t>(i));
     if (!outputs[i].status.ok()) continue;
+    ReportPrefill(sequence, rows[i].first_position);
     sequence.PublishPages(&*p.kv_pages);
     if (sequence.finished() && sequence.running().request.kv_digest) p.HashKv(sequence);
   }

@@ -35,6 +35,10 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+// Takes the whole pages of a mapped file's bytes out of the process's memory. They come back from
+// the file when they are touched.
+void GiveBackPages(std::span<const std::byte> bytes);
+
 }  // namespace reenact::local_engine
 
 #endif  // REENACT_LOCAL_ENGINE_WEIGHTS_MAPPED_FILE_H_

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 
 #include "local_engine/numerics/sha256.h"
@@ -32,7 +34,9 @@ void HashText(std::string_view text, Sha256* hash) {
   hash->Update(text.data(), text.size());
 }
 
-Sha256Digest LeafOf(const Tensor& tensor) {
+using OnRead = absl::FunctionRef<void(std::span<const std::byte>)>;
+
+Sha256Digest LeafOf(const Tensor& tensor, OnRead on_read) {
   Sha256 hash;
   const uint8_t kind = 0;
   hash.Update(&kind, 1);
@@ -41,7 +45,13 @@ Sha256Digest LeafOf(const Tensor& tensor) {
   HashLength(tensor.shape.size(), &hash);
   for (uint64_t dimension : tensor.shape) HashLength(dimension, &hash);
   HashLength(tensor.size_bytes, &hash);
-  hash.Update(tensor.data, tensor.size_bytes);
+  constexpr size_t kReadBytes = size_t{8} << 20;
+  const std::span<const std::byte> data(tensor.data, tensor.size_bytes);
+  for (size_t at = 0; at < data.size(); at += kReadBytes) {
+    const auto read = data.subspan(at, std::min(kReadBytes, data.size() - at));
+    hash.Update(read.data(), read.size());
+    on_read(read);
+  }
   return hash.Finish();
 }
 
@@ -87,11 +97,11 @@ absl::Status CheckNoOverlap(std::vector<DataExtent>* extents) {
   return absl::OkStatus();
 }
 
-WeightsDigest DigestOf(const TensorSet& tensors) {
+WeightsDigest DigestOf(const TensorSet& tensors, OnRead on_read) {
   WeightsDigest digest;
   std::vector<Sha256Digest> level;
   for (const auto& [name, tensor] : tensors.tensors()) {
-    level.push_back(LeafOf(tensor));
+    level.push_back(LeafOf(tensor, on_read));
     digest.leaves.emplace(name, level.back());
   }
   while (level.size() > 1) {

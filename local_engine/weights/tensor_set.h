@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 
 #include "local_engine/numerics/sha256.h"
@@ -58,8 +59,11 @@ struct WeightsDigest {
   std::map<std::string, Sha256Digest> leaves;
 };
 
-// Reads every byte of the weights. Of no tensors, the root is the SHA-256 of nothing.
-WeightsDigest DigestOf(const TensorSet& tensors);
+// Reads every byte of the weights, some megabytes at a time; `on_read` is told which ones, after
+// each time. Of no tensors, the root is the SHA-256 of nothing.
+WeightsDigest DigestOf(
+    const TensorSet& tensors, absl::FunctionRef<void(std::span<const std::byte>)> on_read =
+                                  [](std::span<const std::byte>) {});
 
 }  // namespace reenact::local_engine
 

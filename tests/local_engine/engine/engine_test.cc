@@ -136,6 +136,42 @@ TEST_F(EngineTest, ACancelledRequestEndsAndItsNeighbourIsUnharmed) {
   EXPECT_TRUE(absl::IsNotFound(engine->Cancel(*cancelled)));
 }
 
+TEST_F(EngineTest, LoadingReportsEveryByteOfTheWeights) {
+  std::vector<std::pair<int64_t, int64_t>> reports;
+  Load({.on_load_progress = [&](int64_t done, int64_t total) {
+    reports.emplace_back(done, total);
+  }});
+  ASSERT_GT(reports.size(), 5u);
+  for (size_t i = 1; i < reports.size(); ++i) {
+    EXPECT_GT(reports[i].first, reports[i - 1].first);
+    EXPECT_EQ(reports[i].second, reports[0].second);
+  }
+  EXPECT_EQ(reports.back().first, reports.back().second);
+  // Two layers of four matrices 16 * 16 and three 16 * 24, about; embedding and head 61 * 16.
+  EXPECT_GT(reports.back().second, 4 * 2 * (61 * 16 + 3 * 16 * 24));
+}
+
+TEST_F(EngineTest, ALongPrefillReportsItsChunksAndWhatTheCacheGave) {
+  const std::unique_ptr<Engine> engine = Load({.max_chunk_rows = 30});
+  std::vector<std::pair<int32_t, int32_t>> reports;
+  Request request = Seeded();
+  request.prompt.assign(70, 9);
+  request.on_prefill_progress = [&](int32_t done, int32_t total) {
+    reports.emplace_back(done, total);
+  };
+  Run(engine.get(), request);
+  using Reports = std::vector<std::pair<int32_t, int32_t>>;
+  EXPECT_EQ(reports, (Reports{{30, 70}, {60, 70}, {70, 70}}));
+  reports.clear();
+  Run(engine.get(), request);
+  EXPECT_EQ(reports, (Reports{{70, 70}}));
+  reports.clear();
+  request.max_tokens = 0;
+  request.prompt_logprobs = true;
+  Run(engine.get(), request);
+  EXPECT_EQ(reports, (Reports{{30, 69}, {60, 69}, {69, 69}}));
+}
+
 TEST_F(EngineTest, AStopTokenABiasAndTopKOfOne) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();
