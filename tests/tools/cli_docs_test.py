@@ -10,7 +10,8 @@ import sys
 VERBS = ["list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
          "replay", "fixture add", "fixture run", "fixture update",
-         "export", "import", "verify", "doctor"]
+         "export", "import", "verify", "doctor",
+         "engine generate"]
 
 
 def help_of(reenact, words):

@@ -152,6 +152,7 @@ int Main(int argc, char** argv) {
   AddImportVerb(&app, &context);
   AddVerifyVerb(&app, &context);
   AddDoctorVerb(&app, &context);
+  AddEngineVerb(&app, &context);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -56,9 +56,11 @@ CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
   CLI::App* verb = parent->add_subcommand(text.name, text.summary);
   verb->formatter(std::make_shared<VerbFormatter>(text.takes_command));
   verb->footer(std::string("Example:\n") + text.example);
-  verb->add_option("--store", context->store, "store folder or bundle file")
-      ->type_name("DIR|FILE")
-      ->group("Everywhere");
+  if (text.takes_store) {
+    verb->add_option("--store", context->store, "store folder or bundle file")
+        ->type_name("DIR|FILE")
+        ->group("Everywhere");
+  }
   verb->add_flag("--json", context->json, "JSON on standard output")->group("Everywhere");
   std::string name = parent->get_parent() == nullptr ? "" : parent->get_name() + " ";
   name += text.name;

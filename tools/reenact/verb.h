@@ -40,9 +40,10 @@ struct VerbText {
   const char* summary;         // One line.
   const char* example;         // Whole command lines, indented by two spaces.
   bool takes_command = false;  // `-- COMMAND` may follow.
+  bool takes_store = true;     // --store means something to it.
 };
 
-// Adds a verb with --store, --json and help. `action` runs when it was chosen.
+// Adds a verb with --json, help and, mostly, --store. `action` runs when it was chosen.
 CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
                   std::function<int()> action);
 
@@ -58,6 +59,7 @@ void AddExportVerb(CLI::App* app, Context* context);
 void AddImportVerb(CLI::App* app, Context* context);
 void AddVerifyVerb(CLI::App* app, Context* context);
 void AddDoctorVerb(CLI::App* app, Context* context);
+void AddEngineVerb(CLI::App* app, Context* context);
 
 // For numbers that count something.
 CLI::Validator NonNegative();

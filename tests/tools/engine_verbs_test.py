@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The verbs of `reenact engine` on a small random model: what they print, and how they refuse.
+
+usage: engine_verbs_test.py --reenact FILE --make-model FILE --scratch DIR"""
+import argparse
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+
+class Verbs:
+    def __init__(self, arguments):
+        self.reenact = arguments.reenact
+        self.scratch = arguments.scratch
+        self.model = self.scratch / "model"
+        self.failures = 0
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(parents=True)
+        subprocess.run([arguments.make_model, self.model], check=True)
+
+    def run(self, *words, model=None):
+        command = [self.reenact, "engine", words[0], "--model", model or self.model, *words[1:]]
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
+
+    def json(self, *words, code=0):
+        done = self.run(*words, "--json")
+        self.expect(done.returncode == code, f"{words}: exit {done.returncode}, not {code}\n{done.stderr}")
+        return json.loads(done.stdout)
+
+    def file(self, name, content):
+        path = self.scratch / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def expect(self, holds, what):
+        if not holds:
+            self.failures += 1
+            print(f"FAILED: {what}")
+
+    def refuses(self, words, *texts, model=None):
+        done = self.run(*words, model=model)
+        self.expect(done.returncode == 2, f"{words}: exit {done.returncode}, not 2")
+        for text in texts:
+            self.expect(text in done.stderr, f"{words}: {text!r} is not in {done.stderr!r}")
+
+
+def bits_of(number):
+    return "0x%08x" % struct.unpack("<I", struct.pack("<f", number))[0]
+
+
+def generate(verbs):
+    sampled = ("generate", "--prompt", "hello", "--max-tokens", "12", "--temperature", "1.2", "--n", "3")
+    first = verbs.json(*sampled, "--logprobs", "2")
+    again = verbs.json(*sampled, "--seed", first["seed"], "--logprobs", "2")
+    verbs.expect(first["samples"] == again["samples"], "the seed that was told does not give the same")
+    verbs.expect(first["seed_generated"] and not again["seed_generated"], "who made the seed")
+    other = verbs.json(*sampled, "--seed", "1")
+    texts = [sample["text"] for sample in first["samples"]]
+    verbs.expect(len(set(texts)) == 3, f"three samples are {texts}")
+    verbs.expect(texts != [sample["text"] for sample in other["samples"]], "the seed changes nothing")
+    verbs.expect(first["prompt_tokens"] == [259], "the prompt is one token")
+    for token in first["samples"][0]["tokens"]:
+        verbs.expect(bits_of(token["logprob"]) == token["bits"], f"the bits of {token}")
+        verbs.expect(len(token["top"]) == 2 and token["top"][0]["logprob"] >= token["top"][1]["logprob"],
+                     f"the most probable of {token}")
+    plain = verbs.run("generate", "--prompt", "hello", "--max-tokens", "12")
+    greedy = verbs.json("generate", "--prompt-file", verbs.file("prompt", "hello"), "--max-tokens", "12")
+    verbs.expect(plain.returncode == 0 and greedy["engine"]["fingerprint"] in plain.stderr, "the fingerprint is told")
+    verbs.expect(greedy["samples"][0]["finish"] in ("stop", "length"), "how it ended")
+
+
+def messages(verbs):
+    chat = verbs.file("chat.json", [{"role": "user", "content": "hello"}])
+    tools = verbs.file("tools.json", [{"type": "function", "function": {"name": "look"}}])
+    answer = verbs.json("generate", "--messages", chat, "--max-tokens", "1")
+    text = bytes(token for token in answer["prompt_tokens"] if token < 256)
+    verbs.expect(text == b"user:assistant:" and 259 in answer["prompt_tokens"], f"the prompt is {text}")
+    with_tools = verbs.json("generate", "--messages", chat, "--tools", tools, "--max-tokens", "1")
+    verbs.expect(len(with_tools["prompt_tokens"]) > len(answer["prompt_tokens"]), "tools are not in the prompt")
+    oracle = verbs.file("oracle.json", [{"role": "oracle", "content": "hello"}])
+    verbs.refuses(("generate", "--messages", oracle), "there is no oracle")
+    verbs.refuses(("generate", "--messages", verbs.file("broken.json", "[{")), "JSON")
+
+
+def refusals(verbs):
+    prompt = ("generate", "--prompt", "hello")
+    verbs.refuses(prompt, "there is no model at", model=verbs.scratch / "nowhere")
+    empty = verbs.scratch / "empty"
+    empty.mkdir()
+    verbs.refuses(prompt, "has no config.json", model=empty)
+    verbs.refuses(prompt, "is no .gguf file", model=verbs.model / "config.json")
+    for name, change, *texts in (("unknown", {"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM"),
+                                 ("untokenized", {}, "no tokenizer")):
+        folder = verbs.scratch / name
+        shutil.copytree(verbs.model, folder)
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **change}))
+        (folder / "tokenizer.json").unlink()
+        (folder / "tokenizer_config.json").unlink()
+        verbs.refuses(prompt, *texts, model=folder)
+    untemplated = verbs.scratch / "untemplated"
+    shutil.copytree(verbs.model, untemplated)
+    (untemplated / "tokenizer_config.json").unlink()
+    verbs.refuses(("generate", "--messages", verbs.scratch / "chat.json"), "no chat template", model=untemplated)
+    verbs.refuses(("generate",), "--prompt-file")
+    verbs.refuses((*prompt, "--messages", "chat.json"), "one of")
+    verbs.refuses((*prompt, "--max-tokens", "5000"), "1 tokens and 5000 more do not fit 1024 positions")
+    verbs.refuses((*prompt, "--temperature", "-1"), "temperature")
+    verbs.refuses((*prompt, "--stop", ""), "stop text is empty")
+    verbs.refuses(("generate", "--prompt-file", verbs.scratch / "nowhere"), "nowhere")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("reenact", "make-model", "scratch"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    verbs = Verbs(parser.parse_args())
+    for part in (generate, messages, refusals):
+        part(verbs)
+    print(f"{verbs.failures} failures")
+    return 1 if verbs.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+#include "tools/reenact/engine.h"
+
+#include <CLI/CLI.hpp>
+
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+
+void AddEngineVerb(CLI::App* app, Context* context) {
+  CLI::App* group = app->add_subcommand(
+      "engine", "Models on this machine, the same bits in any company: generate");
+  group->require_subcommand(1);
+  group->footer("Example:\n  reenact engine generate --model models/qwen3-0.6b --prompt 'Once'");
+  AddEngineGenerate(group, context);
+}
+
+}  // namespace reenact::tools

@@ -1,0 +1,78 @@
+#include "tools/reenact/engine_model.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "local_engine/numerics/sha256.h"
+#include "tools/reenact/progress.h"
+
+namespace reenact::tools {
+
+using local_engine::Engine;
+using local_engine::EngineIdentity;
+using local_engine::EngineOptions;
+
+void AddModelFlags(CLI::App* verb, ModelFlags* flags) {
+  verb->add_option("--model", flags->path, "a Hugging Face folder, or a .gguf file")
+      ->required()
+      ->type_name("DIR|FILE");
+  verb->add_option("--context", flags->context,
+                   "at most so many tokens in prompt and answer; no more than the model has")
+      ->check(InRange(1, 1 << 24))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+absl::Status CheckModelPath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    return absl::NotFoundError("there is no model at " + path +
+                               ": --model is a Hugging Face folder or a .gguf file");
+  }
+  if (std::filesystem::is_directory(status)) {
+    if (std::filesystem::exists(path + "/config.json", error)) return absl::OkStatus();
+    return absl::NotFoundError(path +
+                               " has no config.json: a model's folder holds config.json, "
+                               "model.safetensors and tokenizer.json");
+  }
+  if (path.ends_with(".gguf")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      path + " is no .gguf file; for safetensors, --model is the folder that it lies in");
+}
+
+EngineOptions ToEngineOptions(const ModelFlags& flags, EngineOptions options) {
+  options.max_positions = flags.context;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(const ModelFlags& flags, const Context& context,
+                                                   EngineOptions options) {
+  if (absl::Status status = CheckModelPath(flags.path); !status.ok()) return status;
+  options = ToEngineOptions(flags, std::move(options));
+  Progress progress(context.progress, "loading");
+  progress.Show(0, 1);
+  return Engine::Load(flags.path, options);
+}
+
+void WriteIdentity(const EngineIdentity& identity, JsonWriter* json) {
+  json->Key("engine");
+  json->BeginObject();
+  json->TextField("fingerprint", identity.Fingerprint());
+  json->TextField("profile", identity.profile);
+  json->TextField("engine_version", identity.engine_version);
+  json->TextField("cache_type", identity.cache_type);
+  json->TextField("weights", local_engine::HexText(identity.weights));
+  json->TextField("configuration", local_engine::HexText(identity.configuration));
+  json->TextField("rotary_tables", local_engine::HexText(identity.rotary_tables));
+  json->TextField("tokenizer", local_engine::HexText(identity.tokenizer));
+  json->TextField("chat_template", local_engine::HexText(identity.chat_template));
+  json->EndObject();
+}
+
+}  // namespace reenact::tools
