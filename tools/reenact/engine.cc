@@ -8,7 +8,7 @@ namespace reenact::tools {
 
 void AddEngineVerb(CLI::App* app, Context* context) {
   CLI::App* group = app->add_subcommand(
-      "engine", "Models on this machine, the same bits in any company: generate");
+      "engine", "Open-weight models on this machine: the same bits, whatever else is running");
   group->require_subcommand(1);
   group->footer("Example:\n  reenact engine generate --model models/qwen3-0.6b --prompt 'Once'");
   AddEngineGenerate(group, context);
