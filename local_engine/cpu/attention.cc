@@ -16,7 +16,6 @@
 namespace reenact::local_engine {
 namespace {
 
-constexpr size_t kPositions = kKvBlockPositions;
 constexpr size_t kPieceQueries = 32;  // In one piece of work.
 
 void StoreValue(DataType type, float value, std::byte* block, size_t index) {
@@ -37,10 +36,6 @@ float LoadValue(DataType type, const std::byte* block, size_t index) {
   uint16_t narrow;
   std::memcpy(&narrow, block + index * sizeof(narrow), sizeof(narrow));
   return type == DataType::kF16 ? widen_fp16(narrow) : widen_bf16(narrow);
-}
-
-size_t ValueIndex(const KvBlockShape& shape, size_t slot, size_t d) {
-  return (shape.head_dim * kPositions) + slot * KvPaddedDim(shape.head_dim) + d;
 }
 
 // A few queries of one task: what a worker takes at once.
@@ -78,16 +73,16 @@ size_t KvBlockShape::SizeBytes() const {
 void StoreKeyValue(const KvBlockShape& shape, size_t slot, const float* key, const float* value,
                    std::byte* block) {
   for (size_t d = 0; d < shape.head_dim; ++d) {
-    StoreValue(shape.type, key[d], block, d * kPositions + slot);
-    StoreValue(shape.type, value[d], block, ValueIndex(shape, slot, d));
+    StoreValue(shape.type, key[d], block, KvKeyIndex(slot, d));
+    StoreValue(shape.type, value[d], block, KvValueIndex(shape.head_dim, slot, d));
   }
 }
 
 void LoadKeyValue(const KvBlockShape& shape, size_t slot, const std::byte* block, float* key,
                   float* value) {
   for (size_t d = 0; d < shape.head_dim; ++d) {
-    key[d] = LoadValue(shape.type, block, d * kPositions + slot);
-    value[d] = LoadValue(shape.type, block, ValueIndex(shape, slot, d));
+    key[d] = LoadValue(shape.type, block, KvKeyIndex(slot, d));
+    value[d] = LoadValue(shape.type, block, KvValueIndex(shape.head_dim, slot, d));
   }
 }
 

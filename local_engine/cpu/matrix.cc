@@ -11,9 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "local_engine/cpu/internal/kernel_table.h"
+#include "local_engine/cpu/internal/pack_panel.h"
 #include "local_engine/cpu/internal/panel_layout.h"
-#include "local_engine/numerics/q8_block.h"
 #include "local_engine/weights/tensor.h"
 
 namespace reenact::local_engine {
@@ -27,72 +26,13 @@ void DropPages(const std::byte* begin, const std::byte* end) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-std::byte Biased(int8_t weight) {
-  return static_cast<std::byte>(static_cast<uint8_t>(weight) ^ 0x80u);
-}
-
-// The rows of a panel in their file; what is missing is zero.
-template <typename Element>
-struct PanelRows {
-  const Element* rows[kPanelOutputs];  // Null: no such output.
-  size_t dim;                          // Elements of a row.
-
-  Element At(int output, size_t k) const {
-    return rows[output] != nullptr && k < dim ? rows[output][k] : Element{};
-  }
-};
-
-template <typename Element>
-void PackFloatPanel(const PanelRows<Element>& source, bool pairs_together, Element* to) {
-  const size_t chunks = FloatChunkCount(source.dim);
-  for (size_t chunk = 0; chunk < chunks; ++chunk) {
-    for (int sequence = 0; sequence < kDotClasses; ++sequence) {
-      const size_t k = chunk * kDotChunk + 2 * static_cast<size_t>(BitReversed(sequence));
-      Element* pair =
-          to + (static_cast<size_t>(sequence) * chunks + chunk) * 2 * size_t{kPanelOutputs};
-      for (int n = 0; n < kPanelOutputs; ++n) {
-        pair[pairs_together ? 2 * n : n] = source.At(n, k);
-        pair[pairs_together ? 2 * n + 1 : kPanelOutputs + n] = source.At(n, k + 1);
-      }
-    }
-  }
-}
-
-void PackQ8Panel(const PanelRows<Q8Block>& source, std::byte* to) {
-  for (int place = 0; place < kQ8Classes; ++place) {
-    for (size_t group = static_cast<size_t>(Q8ClassAt(place)); group < source.dim;
-         group += kQ8Classes) {
-      auto* scales = reinterpret_cast<uint16_t*>(to + kQ8Group * kPanelOutputs);
-      for (size_t n = 0; n < kPanelOutputs; ++n) {
-        const Q8Block block = source.At(static_cast<int>(n), group);
-        scales[n] = block.scale_fp16;
-        for (size_t k = 0; k < kQ8Group; ++k) {
-          to[k / 4 * 4 * kPanelOutputs + 4 * n + k % 4] = Biased(block.values[k]);
-        }
-      }
-      to += kQ8PanelGroupBytes;
-    }
-  }
-}
-
-void PackBytePanel(const PanelRows<int8_t>& source, std::byte* to) {
-  for (size_t k = 0; k < 4 * QuadCount(source.dim); ++k) {
-    for (size_t n = 0; n < kPanelOutputs; ++n) {
-      to[k / 4 * 4 * kPanelOutputs + 4 * n + k % 4] = Biased(source.At(static_cast<int>(n), k));
-    }
-  }
-}
-
-template <typename Element>
-PanelRows<Element> RowsOfPanel(const Matrix& matrix, size_t panel) {
-  PanelRows<Element> rows = {{}, matrix.input_dim() / StorageUnitOf(matrix.type()).values};
+PanelSource SourceOfPanel(const Matrix& matrix, size_t panel) {
+  PanelSource source = {{}, matrix.input_dim()};
   for (size_t n = 0; n < kPanelOutputs; ++n) {
     const size_t output = panel * kPanelOutputs + n;
-    rows.rows[n] = output < matrix.output_dim()
-                       ? reinterpret_cast<const Element*>(matrix.Row(output))
-                       : nullptr;
+    source.rows[n] = output < matrix.output_dim() ? matrix.Row(output) : nullptr;
   }
-  return rows;
+  return source;
 }
 
 }  // namespace
@@ -136,9 +76,9 @@ size_t Matrix::panel_count() const {
 }
 
 size_t Matrix::panel_size_bytes() const {
-  if (type_ == DataType::kQ8_0) return input_dim_ / kQ8Group * kQ8PanelGroupBytes;
-  if (type_ == DataType::kI8) return QuadCount(input_dim_) * 4 * kPanelOutputs;
-  return FloatChunkCount(input_dim_) * kDotChunk * kPanelOutputs * StorageUnitOf(type_).size_bytes;
+  if (type_ == DataType::kQ8_0) return Q8PanelBytes(input_dim_);
+  if (type_ == DataType::kI8) return W8A8PanelBytes(input_dim_);
+  return FloatPanelElements(input_dim_) * StorageUnitOf(type_).size_bytes;
 }
 
 const std::byte* Matrix::Row(size_t output) const {
@@ -154,21 +94,18 @@ const std::byte* Matrix::Panel(size_t index, std::byte* scratch) const {
 }
 
 void Matrix::PackPanel(size_t index, std::byte* to) const {
+  const PanelSource source = SourceOfPanel(*this, index);
   switch (type_) {
     case DataType::kF32:
-      PackFloatPanel(RowsOfPanel<float>(*this, index), false, reinterpret_cast<float*>(to));
-      break;
+      return PackF32Panel(source, to);
     case DataType::kF16:
+      return PackF16Panel(source, to);
     case DataType::kBF16:
-      PackFloatPanel(RowsOfPanel<uint16_t>(*this, index), type_ == DataType::kBF16,
-                     reinterpret_cast<uint16_t*>(to));
-      break;
+      return PackBf16Panel(source, to);
     case DataType::kQ8_0:
-      PackQ8Panel(RowsOfPanel<Q8Block>(*this, index), to);
-      break;
+      return PackQ8Panel(source, to);
     case DataType::kI8:
-      PackBytePanel(RowsOfPanel<int8_t>(*this, index), to);
-      break;
+      return PackW8A8Panel(source, to);
   }
 }
 

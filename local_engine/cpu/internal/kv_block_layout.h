@@ -19,6 +19,15 @@ REENACT_NUMERICS_FN size_t KvPaddedDim(size_t head_dim) {
   return (head_dim + 15) / 16 * 16;
 }
 
+// Where dimension `d` of the key and the value of a slot (position mod 32) stand.
+REENACT_NUMERICS_FN size_t KvKeyIndex(size_t slot, size_t d) {
+  return d * static_cast<size_t>(kKvBlockPositions) + slot;
+}
+
+REENACT_NUMERICS_FN size_t KvValueIndex(size_t head_dim, size_t slot, size_t d) {
+  return head_dim * static_cast<size_t>(kKvBlockPositions) + slot * KvPaddedDim(head_dim) + d;
+}
+
 REENACT_NUMERICS_FN size_t KvBlockElements(size_t head_dim) {
   return (head_dim + KvPaddedDim(head_dim)) * static_cast<size_t>(kKvBlockPositions);
 }

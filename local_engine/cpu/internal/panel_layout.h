@@ -52,6 +52,19 @@ REENACT_NUMERICS_FN size_t QuadCount(size_t dim) {
   return (dim + 3) / 4;
 }
 
+// What a panel takes.
+REENACT_NUMERICS_FN size_t FloatPanelElements(size_t dim) {
+  return FloatChunkCount(dim) * kDotChunk * kPanelOutputs;
+}
+
+REENACT_NUMERICS_FN size_t Q8PanelBytes(size_t dim) {
+  return dim / kQ8Group * kQ8PanelGroupBytes;
+}
+
+REENACT_NUMERICS_FN size_t W8A8PanelBytes(size_t dim) {
+  return QuadCount(dim) * 4 * kPanelOutputs;
+}
+
 }  // namespace reenact::local_engine
 
 #endif  // REENACT_LOCAL_ENGINE_CPU_INTERNAL_PANEL_LAYOUT_H_
