@@ -31,10 +31,18 @@
 
 namespace reenact::local_engine {
 
-enum class BackendKind { kReference };
+enum class BackendKind {
+  kCpu,        // The processor's vector units.
+  kReference,  // The scalar definition of the profile: some hundred times slower.
+};
 
 struct EngineOptions {
-  BackendKind backend = BackendKind::kReference;
+  BackendKind backend = BackendKind::kCpu;
+  // The next three are of kCpu.
+  int32_t threads = 0;  // 0: one for each physical core; one for a model of a few megabytes.
+  std::string isa;      // "avx512", "avx2", "neon", "plain"...; empty: the fastest there is.
+  bool mmap = false;  // Leaves weights in their file in place of a packed copy: less memory of its
+                      // own, a faster start, slower steps.
   int32_t max_positions = 4096;  // Of one sequence; no more than the model has.
   // Pages of 32 positions for keys and values; 0: room for four sequences of max_positions.
   int32_t page_count = 0;
@@ -161,8 +169,10 @@ class Engine {
  public:
   // A folder with config.json, safetensors and, where there are any, tokenizer.json,
   // tokenizer_config.json and chat_template.jinja; or a .gguf file. Without a tokenizer the engine
-  // takes and gives token ids only. Reads all weights once, for their digest. Errors: those of the
-  // readers; InvalidArgument for options.
+  // takes and gives token ids only. Reads all weights once for their digest, and packs a copy
+  // unless options say otherwise. Gives the calling thread the floating-point mode of the profile.
+  // Errors: those of the readers; InvalidArgument for options; Unimplemented for an instruction set
+  // that is not there; ResourceExhausted for want of memory.
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const std::string& path,
                                                       const EngineOptions& options);
 

@@ -59,7 +59,8 @@ class Backend {
   virtual void PoisonPage(int32_t page) = 0;
 };
 
-// The definition of profile n1 as a backend: a token at a time. `model` outlives it.
+// The definition of profile n1 as a backend: a token at a time, one thread. `model` outlives it.
+// cpu_backend.h has the fast one.
 std::unique_ptr<Backend> MakeReferenceBackend(const Model& model, int32_t max_positions);
 
 }  // namespace reenact::local_engine

@@ -19,6 +19,8 @@
 
 #include "local_engine/engine/backend.h"
 #include "local_engine/engine/check_request.h"
+#include "local_engine/engine/cpu_backend.h"
+#include "local_engine/engine/cpu_weights.h"
 #include "local_engine/engine/identity.h"
 #include "local_engine/engine/kv_pages.h"
 #include "local_engine/engine/load_text.h"
@@ -45,6 +47,7 @@ absl::Status CheckOptions(const EngineOptions& options) {
   for (const auto& [name, value] : positive) {
     if (value < 1) return absl::InvalidArgumentError(std::string(name) + " is less than 1");
   }
+  if (options.threads < 0) return absl::InvalidArgumentError("threads is negative");
   if (options.page_count < 0) return absl::InvalidArgumentError("page_count is negative");
   if (options.prefix_hash_bits < 0 || options.prefix_hash_bits > 64) {
     return absl::InvalidArgumentError("prefix_hash_bits is not within 0 ... 64");
@@ -59,6 +62,8 @@ class LoadProgress {
     for (const auto& [name, tensor] : model.tensors.tensors()) {
       total_bytes_ += static_cast<int64_t>(tensor.size_bytes);
     }
+    const bool packs = options.backend == BackendKind::kCpu && !options.mmap;
+    if (packs) total_bytes_ += PackedSourceBytes(model);
   }
 
   void Add(int64_t bytes) {
@@ -72,12 +77,17 @@ class LoadProgress {
   int64_t total_bytes_ = 0;
 };
 
-std::unique_ptr<Backend> MakeBackend(BackendKind kind, const Model& model, int32_t max_positions) {
-  switch (kind) {
-    case BackendKind::kReference:
-      return MakeReferenceBackend(model, max_positions);
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const EngineOptions& options,
+                                                     const Model& model, LoadProgress* progress) {
+  if (options.backend == BackendKind::kReference) {
+    return MakeReferenceBackend(model, options.max_positions);
   }
-  return nullptr;
+  return MakeCpuBackend(model,
+                        {.max_positions = options.max_positions,
+                         .thread_count = options.threads,
+                         .isa = options.isa,
+                         .weights_in_place = options.mmap},
+                        [&](int64_t bytes) { progress->Add(bytes); });
 }
 
 // Where the step computed something of the prompt.
@@ -137,7 +147,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
   if (options.page_count == 0) {
     p->options.page_count = 4 * (p->options.max_positions / kPagePositions + 1);
   }
-  p->backend = MakeBackend(options.backend, *p->model, p->options.max_positions);
+  absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(p->options, *p->model, &progress);
+  if (!backend.ok()) return backend.status();
+  p->backend = *std::move(backend);
   absl::Status status = p->backend->ReservePages(p->options.page_count);
   if (!status.ok()) return status;
   p->kv_pages.emplace(KvPagesOptions{.page_count = p->options.page_count,

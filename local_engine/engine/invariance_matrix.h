@@ -24,18 +24,22 @@ enum class Invariance {
   kPreempt,        // Uninterrupted, and computed again from any token on.
   kSeedIsolation,  // Draws depend on seed, sample and position alone.
   kOrder,          // Any order of submission.
+  kThreads,        // Any number of threads of the CPU backend.
+  kIsa,            // Any instruction set of it, weights packed or in place.
 };
 
 inline constexpr Invariance kInvariances[] = {
-    Invariance::kRun,   Invariance::kBatch,   Invariance::kPrefillDecode, Invariance::kChunk,
-    Invariance::kCache, Invariance::kPreempt, Invariance::kSeedIsolation, Invariance::kOrder};
+    Invariance::kRun,     Invariance::kBatch,   Invariance::kPrefillDecode, Invariance::kChunk,
+    Invariance::kCache,   Invariance::kPreempt, Invariance::kSeedIsolation, Invariance::kOrder,
+    Invariance::kThreads, Invariance::kIsa};
 
 // "RUN", "BATCH", "P/D"...
 const char* InvarianceName(Invariance invariance);
 
 struct MatrixSettings {
   std::string model_path;
-  BackendKind backend = BackendKind::kReference;
+  BackendKind backend = BackendKind::kCpu;  // Of every row but the last two, whose answers are
+  // compared with its own.
   std::vector<int32_t> batch_sizes = {2, 3, 4, 7, 8, 16};
   std::vector<int32_t> chunk_sizes = {1, 3, 31, 32, 33, 64};
   // Of a text, in P/D: up to the longest; around powers of two and the size of a page.
@@ -45,6 +49,8 @@ struct MatrixSettings {
   int32_t output_tokens = 12;
   int32_t residue_step = 1;  // 1: every residue of a page.
   int32_t orders = 20;
+  std::vector<int32_t> thread_counts = {1, 2, 3, 8};
+  std::vector<std::string> isas;  // Empty: every one that is available.
 };
 
 struct MatrixRow {

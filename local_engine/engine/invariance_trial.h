@@ -35,6 +35,9 @@ class Trial {
   // An engine with pages that hold NaN until they are written. Null after an error.
   std::unique_ptr<Engine> NewEngine(EngineOptions options);
 
+  // The same on the CPU backend, whatever the settings say.
+  std::unique_ptr<Engine> NewCpuEngine(EngineOptions options);
+
   // Nothing shared, nothing cut: what every other way is compared with.
   static EngineOptions Plain() {
     return {.max_step_rows = 4096, .max_chunk_rows = 4096, .prefix_cache = false};
@@ -71,6 +74,8 @@ class Trial {
   Requests Mixed(int32_t count) const;
 
  private:
+  std::unique_ptr<Engine> Load(EngineOptions options);
+
   const MatrixSettings& settings_;
   absl::Status status_;
   MatrixRow row_;

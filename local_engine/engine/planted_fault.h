@@ -22,6 +22,8 @@ enum class EngineFault {
   kPreemptCountsTwice,    // Penalties count tokens once more when they are recomputed.
   kDrawByBatchRow,        // Noise belongs to the row of the batch.
   kDrawByRequest,         // Noise belongs to the number of the request.
+  kThreadsPickKernel,     // More than one thread: another rounding.
+  kIsaPicksKernel,        // Another instruction set than the fastest: another rounding.
   kStopTextLeaks,         // The beginning of a stop text is given out.
   kCount
 };

@@ -45,6 +45,8 @@ constexpr FaultyRow kFaults[] = {
     FAULT(kPreemptCountsTwice, kPreempt),
     FAULT(kDrawByBatchRow, kSeedIsolation),
     FAULT(kDrawByRequest, kOrder),
+    FAULT(kThreadsPickKernel, kThreads),
+    FAULT(kIsaPicksKernel, kIsa),
 };
 #undef FAULT
 

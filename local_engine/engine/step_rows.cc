@@ -1,0 +1,69 @@
+#include "local_engine/engine/step_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "local_engine/cpu/elementwise.h"
+
+namespace reenact::local_engine {
+
+StepRows::StepRows(std::span<const StepSequence> sequences, std::vector<SequenceOutput>* outputs)
+    : sequences_(sequences), outputs_(outputs) {
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    if (!(*outputs)[i].status.ok()) continue;
+    const StepSequence& sequence = sequences[i];
+    parts_.push_back({i, positions_.size(), sequence.tokens.size()});
+    for (size_t row = 0; row < sequence.tokens.size(); ++row) {
+      positions_.push_back(sequence.first_position + static_cast<int32_t>(row));
+    }
+  }
+}
+
+absl::Status StepRows::EndUnsound(int32_t layer, const char* what, RowBuffer* checked,
+                                  std::initializer_list<RowBuffer*> kept, CpuDevice& device) {
+  std::vector<uint8_t> finite(count());  // Not of bool: rows are checked by several threads.
+  absl::Status status = device.Run(count(), checked->dim() / 4, [&](size_t row, int) {
+    finite[row] = AllFinite(checked->Row(row), device) ? 1 : 0;
+  });
+  if (!status.ok()) return status;
+  std::vector<Part> sound;
+  for (const Part& part : parts_) {
+    const auto begin = finite.begin() + static_cast<ptrdiff_t>(part.first_row);
+    const auto end = begin + static_cast<ptrdiff_t>(part.row_count);
+    if (std::find(begin, end, 0) == end) {
+      sound.push_back(part);
+      continue;
+    }
+    (*outputs_)[part.index].status = absl::InternalError(
+        "layer " + std::to_string(layer) + ": the " + what + " holds a value that is not finite");
+  }
+  if (sound.size() < parts_.size()) Keep(sound, kept);
+  return absl::OkStatus();
+}
+
+void StepRows::Keep(std::span<const Part> sound, std::initializer_list<RowBuffer*> buffers) {
+  std::vector<Part> moved;
+  std::vector<int32_t> positions;
+  for (const Part& part : sound) {
+    const size_t to = positions.size();
+    for (size_t row = 0; row < part.row_count; ++row) {
+      positions.push_back(positions_[part.first_row + row]);
+      for (RowBuffer* buffer : buffers) {
+        const std::span<float> from = buffer->Row(part.first_row + row);
+        std::copy(from.begin(), from.end(), buffer->Row(to + row).begin());
+      }
+    }
+    moved.push_back({part.index, to, part.row_count});
+  }
+  parts_ = moved;
+  positions_ = positions;
+}
+
+}  // namespace reenact::local_engine
