@@ -62,6 +62,8 @@ void CopyOut(const Struct& filled, Struct* out) noexcept {
   out->struct_size = size;
 }
 
+constexpr int32_t kLeastSevere = 4;
+
 bool AreValid(const reenact_pair* pairs, size_t count) noexcept {
   return pairs != nullptr || count == 0;
 }
@@ -225,6 +227,14 @@ reenact_code reenact_add_component(reenact_scope* scope, const reenact_component
   return argument ? scope->AddComponent(*argument) : REENACT_INVALID_ARGUMENT;
 }
 
+reenact_code reenact_component_content(reenact_scope* scope, const reenact_component* own,
+                                       reenact_bytes* content) {
+  const Argument<reenact_component> argument(own);
+  if (content == nullptr || !argument) return REENACT_INVALID_ARGUMENT;
+  *content = argument->content;
+  return scope == nullptr ? REENACT_OK : scope->ComponentContent(*argument, content);
+}
+
 reenact_code reenact_scope_begin(reenact_scope* parent, reenact_bytes key, reenact_scope** out) {
   if (out == nullptr) return REENACT_INVALID_ARGUMENT;
   *out = nullptr;
@@ -238,7 +248,8 @@ void reenact_scope_end(reenact_scope* scope) {
 reenact_code reenact_incident(reenact_scope* scope, const reenact_incident_info* info) {
   if (scope == nullptr) return REENACT_OK;
   const Argument<reenact_incident_info> argument(info);
-  return argument ? scope->MarkIncident(*argument) : REENACT_INVALID_ARGUMENT;
+  const bool valid = argument && argument->severity >= 0 && argument->severity <= kLeastSevere;
+  return valid ? scope->MarkIncident(*argument) : REENACT_INVALID_ARGUMENT;
 }
 
 // --- clock, random, policy ---

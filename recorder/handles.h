@@ -39,6 +39,9 @@ struct reenact_scope {
   virtual reenact_code RandomSeed(std::string_view name, uint64_t* seed) noexcept = 0;
   virtual reenact_code WantLogprobs(std::string_view name, int32_t* want) noexcept = 0;
   virtual reenact_code AddComponent(const reenact_component& component) noexcept = 0;
+  // `*content` is that of `own` on entry.
+  virtual reenact_code ComponentContent(const reenact_component& own,
+                                        reenact_bytes* content) noexcept = 0;
   virtual reenact_code Tag(std::string_view name, std::string_view value) noexcept = 0;
   virtual reenact_code MarkIncident(const reenact_incident_info& info) noexcept = 0;
   virtual reenact_code BeginChild(std::string_view key, reenact_scope** out) noexcept = 0;

@@ -41,6 +41,10 @@ reenact_code LiveScope::AddComponent(const reenact_component&) noexcept {
   return REENACT_OK;
 }
 
+reenact_code LiveScope::ComponentContent(const reenact_component&, reenact_bytes*) noexcept {
+  return REENACT_OK;
+}
+
 reenact_code LiveScope::Tag(std::string_view, std::string_view) noexcept {
   return REENACT_OK;
 }

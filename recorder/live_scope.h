@@ -22,6 +22,8 @@ class LiveScope : public reenact_scope {
   reenact_code RandomSeed(std::string_view name, uint64_t* seed) noexcept override;
   reenact_code WantLogprobs(std::string_view name, int32_t* want) noexcept override;
   reenact_code AddComponent(const reenact_component& component) noexcept override;
+  reenact_code ComponentContent(const reenact_component& own,
+                                reenact_bytes* content) noexcept override;
   reenact_code Tag(std::string_view name, std::string_view value) noexcept override;
   reenact_code MarkIncident(const reenact_incident_info& info) noexcept override;
   reenact_code BeginChild(std::string_view key, reenact_scope** out) noexcept override;

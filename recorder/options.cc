@@ -77,14 +77,16 @@ reenact_code ReadMode(const reenact_options* options, Mode* mode, std::string* w
   const std::string_view text = Environment("REENACT_MODE");
   const std::optional<Mode> environment = ParseMode(text);
   const int32_t asked = options == nullptr ? REENACT_MODE_AUTO : options->mode;
-  if (environment == Mode::kReplay || asked == REENACT_MODE_REPLAY) {
+  if (!environment) {
+    // Whoever set it may have meant replay: then live would be the one thing that must not be.
+    *mode = Mode::kReplay;
+    *why = "REENACT_MODE is \"" + std::string(text) + "\", not off, record or replay";
+    return REENACT_INVALID_ARGUMENT;
+  }
+  if (*environment == Mode::kReplay || asked == REENACT_MODE_REPLAY) {
     *mode = Mode::kReplay;
   } else if (asked == REENACT_MODE_AUTO) {
-    *mode = environment.value_or(Mode::kOff);
-    if (!environment) {
-      *why = "REENACT_MODE is \"" + std::string(text) + "\", not off, record or replay";
-      return REENACT_INVALID_ARGUMENT;
-    }
+    *mode = *environment;
   } else if (asked == REENACT_MODE_OFF || asked == REENACT_MODE_RECORD) {
     *mode = static_cast<Mode>(asked);
   } else {

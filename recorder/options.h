@@ -38,8 +38,8 @@ struct Options {
 // The mode alone, so that a failure of the rest can be answered as the mode demands. REENACT_MODE
 // counts where the options say AUTO; but "replay" there counts over every option, because a program
 // that is being replayed must not go live whatever it asks for. Null options are all zero.
-// REENACT_INVALID_ARGUMENT with `*why` for an unknown value; `*mode` is then kOff, or kReplay when
-// the environment says so.
+// REENACT_INVALID_ARGUMENT with `*why` for an unknown value; `*mode` is then kOff, or kReplay where
+// it is the environment's, which may have meant that.
 reenact_code ReadMode(const reenact_options* options, Mode* mode, std::string* why);
 
 // Everything else. REENACT_INVALID_ARGUMENT or REENACT_UNAVAILABLE (no place for a store), with

@@ -64,6 +64,10 @@ struct PoisonedScopeHandle final : reenact_scope {
     return REENACT_DIVERGED_CODE;
   }
 
+  reenact_code ComponentContent(const reenact_component&, reenact_bytes*) noexcept override {
+    return REENACT_DIVERGED_CODE;
+  }
+
   reenact_code Tag(std::string_view, std::string_view) noexcept override { return REENACT_OK; }
 
   reenact_code MarkIncident(const reenact_incident_info&) noexcept override { return REENACT_OK; }

@@ -186,6 +186,9 @@ bool ReplayClient::Answers(const schema::Message& request, const schema::Message
   if (std::holds_alternative<schema::ReadValue>(request)) {
     return std::holds_alternative<schema::Value>(answer);
   }
+  if (std::holds_alternative<schema::UseComponent>(request)) {
+    return std::holds_alternative<schema::ComponentContent>(answer);
+  }
   return std::holds_alternative<schema::Done>(answer);
 }
 

@@ -120,6 +120,26 @@ reenact_code ReplayScope::AddComponent(const reenact_component& component) noexc
   }
 }
 
+reenact_code ReplayScope::ComponentContent(const reenact_component& own,
+                                           reenact_bytes* content) noexcept {
+  try {
+    if (run_token_ == 0) return REENACT_DIVERGED_CODE;
+    schema::UseComponent question;
+    question.run_token = run_token_;
+    question.name = View(own.name);
+    schema::Message answer = recorder_->client().Ask(question);
+    auto* overriding = std::get_if<schema::ComponentContent>(&answer);
+    if (overriding == nullptr) return REENACT_DIVERGED_CODE;
+    if (!overriding->overridden) return REENACT_OK;
+    const std::lock_guard lock(contents_mutex_);
+    const std::string& kept = contents_.emplace_back(std::move(overriding->bytes));
+    *content = {kept.data(), kept.size()};
+    return REENACT_OK;
+  } catch (...) {
+    return REENACT_DIVERGED_CODE;
+  }
+}
+
 reenact_code ReplayScope::BeginChild(std::string_view key, reenact_scope** out) noexcept {
   *out = PoisonedScope();
   try {

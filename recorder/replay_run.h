@@ -5,6 +5,8 @@
 #define REENACT_RECORDER_REPLAY_RUN_H_
 
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,9 @@ class ReplayScope final : public reenact_scope {
   reenact_code WantLogprobs(std::string_view name, int32_t* want) noexcept override;
   reenact_code AddComponent(const reenact_component& component) noexcept override;
 
+  reenact_code ComponentContent(const reenact_component& own,
+                                reenact_bytes* content) noexcept override;
+
   // What the recording said about the run stands on the tape.
   reenact_code Tag(std::string_view, std::string_view) noexcept override { return REENACT_OK; }
 
@@ -61,6 +66,8 @@ class ReplayScope final : public reenact_scope {
   const uint64_t run_token_;
   const std::string path_;
   const std::string refusal_;
+  std::mutex contents_mutex_;
+  std::deque<std::string> contents_;  // Handed out by ComponentContent; they stay where they are.
 };
 
 class ReplayCall final : public reenact_call {

@@ -86,6 +86,11 @@ class RecordedScope final : public reenact_scope {
   reenact_code WantLogprobs(std::string_view name, int32_t* want) noexcept override;
   // run.cc
   reenact_code AddComponent(const reenact_component& component) noexcept override;
+
+  reenact_code ComponentContent(const reenact_component&, reenact_bytes*) noexcept override {
+    return REENACT_OK;
+  }
+
   reenact_code Tag(std::string_view name, std::string_view value) noexcept override;
   reenact_code MarkIncident(const reenact_incident_info& info) noexcept override;
   reenact_code BeginChild(std::string_view key, reenact_scope** out) noexcept override;

@@ -151,6 +151,14 @@ Message SessionState::Answer(const schema::AddComponent& request) {
   return schema::Done{};
 }
 
+Message SessionState::Answer(const schema::UseComponent& request) {
+  if (request.run_token != kRunToken) return NotThisRun();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const Override* given = FindOverride(Override::Target::kComponent, request.name);
+  if (given == nullptr) return schema::ComponentContent{};
+  return schema::ComponentContent{true, given->value};
+}
+
 Message SessionState::Answer(const schema::FinishRun& request) {
   if (request.run_token != kRunToken) return NotThisRun();
   const std::lock_guard<std::mutex> lock(mutex);
@@ -169,11 +177,13 @@ std::string SessionState::RedactLike(std::string_view recorded, std::string_view
   return tape.LearnSecrets(recorded, redacted) ? tape.Redact(now) : redacted;
 }
 
-// The nth component of a kind and name is compared with the nth recorded one.
+// The nth component of a kind and name is compared with the nth recorded one; an overridden one
+// differs on purpose.
 void SessionState::CompareComponent(const schema::Component& component) {
   schema::Component redacted = component;
-  if (const Override* given = FindOverride(Override::Target::kComponent, component.name)) {
-    redacted.content.bytes = tape.Redact(given->value);
+  if (IndexOfOverride(Override::Target::kComponent, component.name)) {
+    redacted.content.bytes = tape.Redact(component.content.bytes);
+    redacted.content.redacted = redacted.content.bytes != component.content.bytes;
     components.push_back(std::move(redacted));
     return;
   }
@@ -210,14 +220,22 @@ void SessionState::Diverge(Divergence divergence) {
 }
 
 const Override* SessionState::FindOverride(Override::Target target, const std::string& name) {
+  const std::optional<size_t> index = IndexOfOverride(target, name);
+  if (!index) return nullptr;
+  override_used[*index] = true;
+  return &options.overrides[*index];
+}
+
+std::optional<size_t> SessionState::IndexOfOverride(Override::Target target,
+                                                    const std::string& name) const {
+  std::optional<size_t> every_clock;
   for (size_t i = 0; i < options.overrides.size(); ++i) {
     const Override& candidate = options.overrides[i];
-    const bool every_clock = target == Override::Target::kClock && candidate.name.empty();
-    if (candidate.target != target || (candidate.name != name && !every_clock)) continue;
-    override_used[i] = true;
-    return &candidate;
+    if (candidate.target != target) continue;
+    if (candidate.name == name) return i;
+    if (target == Override::Target::kClock && candidate.name.empty()) every_clock = i;
   }
-  return nullptr;
+  return every_clock;
 }
 
 Message SessionState::Answer(const schema::ReadValue& request) {

@@ -16,6 +16,8 @@ class Encoder {
  public:
   explicit Encoder(std::string* out) : out_(out) {}
 
+  void operator()(const bool& value) { PutVarint(out_, value ? 1 : 0); }
+
   void operator()(const uint32_t& value) { PutVarint(out_, value); }
 
   void operator()(const uint64_t& value) { PutVarint(out_, value); }
@@ -49,6 +51,8 @@ class Encoder {
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : reader_(bytes) {}
+
+  void operator()(bool& value) { value = UpTo(1) != 0; }
 
   void operator()(uint32_t& value) { value = static_cast<uint32_t>(UpTo(UINT32_MAX)); }
 
@@ -124,6 +128,8 @@ void RequestFields(Codec& codec, M& m) {
     codec(m.run_token), codec(m.scope), codec(m.boundary), codec(m.name);
   } else if constexpr (kIs<M, AddComponent>) {
     codec(m.run_token), codec(m.component);
+  } else if constexpr (kIs<M, UseComponent>) {
+    codec(m.run_token), codec(m.name);
   } else if constexpr (kIs<M, FinishRun>) {
     codec(m.run_token), codec(m.state), codec(m.detail), codec(m.output);
   } else {
@@ -143,6 +149,8 @@ void Fields(Codec& codec, M& m) {
     codec(m.end_detail);
   } else if constexpr (kIs<M, Value>) {
     codec(m.value);
+  } else if constexpr (kIs<M, ComponentContent>) {
+    codec(m.overridden), codec(m.bytes);
   } else if constexpr (kIs<M, Diverged>) {
     codec(m.message), codec(m.value);
   } else if constexpr (kIs<M, Drive>) {

@@ -21,7 +21,7 @@
 
 namespace reenact::schema {
 
-inline constexpr uint32_t kReplayProtocolVersion = 1;
+inline constexpr uint32_t kReplayProtocolVersion = 2;
 inline constexpr size_t kMaxReplayFrame = size_t{1} << 30;
 
 // Requests of the SDK.
@@ -66,6 +66,11 @@ struct AddComponent {
   Component component;
 };
 
+struct UseComponent {  // The program is about to use its content: answered by ComponentContent.
+  uint64_t run_token = 0;
+  std::string name;
+};
+
 struct FinishRun {
   uint64_t run_token = 0;
   EndState state = EndState::kComplete;
@@ -104,6 +109,11 @@ struct Value {
   uint64_t value = 0;
 };
 
+struct ComponentContent {
+  bool overridden = false;  // False: the program goes on with its own, and `bytes` is empty.
+  std::string bytes;
+};
+
 // Not on the tape. For ReadValue `value` is what a host may go on with: the last recorded reading
 // of the clock, or 0.
 struct Diverged {
@@ -117,9 +127,9 @@ struct Drive {
 
 struct Done {};
 
-using Message =
-    std::variant<Hello, BeginRun, BeginCall, EndCall, ReadValue, AddComponent, FinishRun,
-                 AwaitDrive, HandlerDone, Welcome, RunBound, OnTape, Value, Diverged, Drive, Done>;
+using Message = std::variant<Hello, BeginRun, BeginCall, EndCall, ReadValue, AddComponent,
+                             UseComponent, FinishRun, AwaitDrive, HandlerDone, Welcome, RunBound,
+                             OnTape, Value, ComponentContent, Diverged, Drive, Done>;
 
 // A whole frame, length included. Empty when it would be longer than kMaxReplayFrame.
 std::string EncodeMessage(const Message& message);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -139,6 +140,17 @@ Event DeriveReading(const MadeReading& reading) {
   return event;
 }
 
+// What the program went on with, where that was given to it.
+void UseOverride(const SessionState& session, schema::Component* component) {
+  const std::optional<size_t> index =
+      session.IndexOfOverride(Override::Target::kComponent, component->name);
+  if (!index || !session.override_used[*index]) return;
+  const std::string& value = session.options.overrides[*index].value;
+  component->content = schema::Body();
+  component->content.bytes = session.tape.Redact(value);
+  component->content.redacted = component->content.bytes != value;
+}
+
 // An id of its own: no two replays end at the same nanosecond of both clocks with the same result.
 schema::Ulid DeriveId(const schema::Ulid& parent, const std::string& fingerprint,
                       schema::Moment now) {
@@ -204,7 +216,10 @@ schema::RecordedRun DeriveRun(const SessionState& session, const ReplayReport& r
     event.started = now;
   }
   derived.components = session.components;
-  for (schema::Component& component : derived.components) component.at = now;
+  for (schema::Component& component : derived.components) {
+    component.at = now;
+    UseOverride(session, &component);
+  }
   if (session.finish) {
     schema::RunEnd end;
     end.run = derived.run.id;

@@ -70,6 +70,12 @@ std::string OverrideText(const Override& override) {
   return "";
 }
 
+std::string WhyUnused(const Override& override) {
+  return override.target == Override::Target::kComponent
+             ? "the program did not ask for its content, and went on with its own"
+             : "nothing asked for it";
+}
+
 bool IsFailure(EndState state) {
   return state != EndState::kComplete;
 }
@@ -256,11 +262,7 @@ class Reporter {
     for (size_t i = 0; i < session_.options.overrides.size(); ++i) {
       const Override& override = session_.options.overrides[i];
       std::string reason = OverrideText(override) + " was overridden";
-      if (!session_.override_used[i]) {
-        reason += ", which had no effect: nothing asked for it";
-      } else if (override.target == Override::Target::kComponent) {
-        reason += " in what the run declares; the program went on with its own";
-      }
+      if (!session_.override_used[i]) reason += ", which had no effect: " + WhyUnused(override);
       session_.relaxed.emplace_back(std::move(reason), FidelityLevel::kR1);
     }
     std::map<DivergenceKind, int64_t> counts;
@@ -287,6 +289,10 @@ class Reporter {
     } else if (interrupted_) {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because = session_.interrupted_by + ": the run did not end";
+    } else if (const Override* unused = FirstUnused()) {
+      report_.verdict = Verdict::kInconclusive;
+      report_.inconclusive_because =
+          "the override of " + OverrideText(*unused) + " had no effect: " + WhyUnused(*unused);
     } else if (empty && !compared_output_) {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because = "nothing was compared: the tape is empty";
@@ -294,6 +300,14 @@ class Reporter {
     } else {
       report_.verdict = Verdict::kReproduced;
     }
+  }
+
+  // What was to be tried was not: a replay that is equal for that says nothing.
+  const Override* FirstUnused() const {
+    for (size_t i = 0; i < session_.options.overrides.size(); ++i) {
+      if (!session_.override_used[i]) return &session_.options.overrides[i];
+    }
+    return nullptr;
   }
 
   void Add(Divergence divergence) { report_.divergences.push_back(std::move(divergence)); }

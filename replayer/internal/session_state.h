@@ -57,6 +57,7 @@ struct SessionState {
   schema::Message Answer(const schema::Hello& request);
   schema::Message Answer(const schema::BeginRun& request);
   schema::Message Answer(const schema::AddComponent& request);
+  schema::Message Answer(const schema::UseComponent& request);
   schema::Message Answer(const schema::FinishRun& request);
   schema::Message Answer(const schema::ReadValue& request);
   void CompareComponent(const schema::Component& component);
@@ -65,8 +66,10 @@ struct SessionState {
   void Diverge(Divergence divergence);
   // No R2 where a part only of the recorded `what` is there to compare with.
   void RelaxAsCut(std::string_view what, const schema::Body& body);
-  // The override that a person gave for this; null when there is none.
+  // The override that a person gave for this name, which is then used; null when there is none.
   const Override* FindOverride(Override::Target target, const std::string& name);
+  // Its index, without using it.
+  std::optional<size_t> IndexOfOverride(Override::Target target, const std::string& name) const;
 
   // --- replay_call.cc ---
   schema::Message Answer(const schema::BeginCall& request);

@@ -125,6 +125,14 @@ def changed_prompt_is_named(demo, run):
         sys.exit(f"a changed byte of the prompt was not named (exit {code}): {json.dumps(report, indent=1)}")
 
 
+def overridden_prompt_reaches_the_model(demo, run):
+    prompt = "component:refund=You are the refund desk. Today is {{today}}. Be brief. Policies: {{policies}}"
+    code, report, _ = demo.replay(run, options=("--override", prompt))
+    first = report["divergences"][0]
+    if code != 1 or "messages[0].content" not in json.dumps(first) or "Be brief." not in json.dumps(first):
+        sys.exit(f"an overridden prompt did not reach the model request (exit {code}): {json.dumps(report, indent=1)}")
+
+
 def leak_is_counted(demo):
     run = subprocess.run([demo.leaky, demo.store], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run([demo.reenact, "--store", demo.store, "replay", run, "--json", "--", demo.leaky],
@@ -170,6 +178,7 @@ def main():
     took = time.monotonic() - began
     driven_from_outside(demo, wrong[0])
     changed_prompt_is_named(demo, wrong[0])
+    overridden_prompt_reaches_the_model(demo, wrong[0])
     if demo.ledger.read_text() != paid:
         sys.exit("a replay paid money")
     leak_is_counted(demo)

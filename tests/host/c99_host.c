@@ -55,6 +55,13 @@ static void use_nothing(void) {
   CHECK(reenact_want_logprobs(scope, text("l"), &want) == REENACT_OK && want == 0);
   CHECK(reenact_tag(scope, text("a"), text("b")) == REENACT_OK);
   CHECK(reenact_add_component(scope, NULL) == REENACT_OK);
+  reenact_component own = {0};
+  own.struct_size = sizeof(own);
+  own.content.data = "own";
+  own.content.size = 3;
+  reenact_bytes content = {NULL, 0};
+  CHECK(reenact_component_content(scope, &own, &content) == REENACT_OK);
+  CHECK(content.data == own.content.data && content.size == 3);
   CHECK(reenact_incident(scope, NULL) == REENACT_OK);
   reenact_run_id(scope, id);
   CHECK(id[0] == '\0');

@@ -140,6 +140,7 @@ inline std::optional<schema::Message> ServeEverything(const schema::Message& req
     return schema::Welcome{schema::kReplayProtocolVersion, "01HZY2Z3Q4R5S6T7V8W9XAYBZC",
                            "POST /refund"};
   }
+  if (std::holds_alternative<schema::UseComponent>(request)) return schema::ComponentContent{};
   if (std::holds_alternative<schema::BeginRun>(request)) return schema::RunBound{7};
   if (std::holds_alternative<schema::BeginCall>(request)) {
     schema::OnTape tape;

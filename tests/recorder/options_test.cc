@@ -48,11 +48,15 @@ TEST_F(OptionsTest, AutoFollowsTheEnvironment) {
   EXPECT_EQ(mode_, recorder::Mode::kReplay);
 }
 
-TEST_F(OptionsTest, UnknownWordOfTheEnvironmentIsNamed) {
+TEST_F(OptionsTest, UnknownWordOfTheEnvironmentIsNamedAndMayHaveMeantReplay) {
   setenv("REENACT_MODE", "Replay", 1);
-  EXPECT_EQ(Mode(), REENACT_INVALID_ARGUMENT);
-  EXPECT_EQ(mode_, recorder::Mode::kOff);
-  EXPECT_NE(why_.find("\"Replay\""), std::string::npos);
+  for (const int32_t asked : {REENACT_MODE_AUTO, REENACT_MODE_RECORD, REENACT_MODE_OFF}) {
+    given_.mode = asked;
+    why_.clear();
+    EXPECT_EQ(Mode(), REENACT_INVALID_ARGUMENT);
+    EXPECT_EQ(mode_, recorder::Mode::kReplay);
+    EXPECT_NE(why_.find("\"Replay\""), std::string::npos);
+  }
 }
 
 TEST_F(OptionsTest, ExplicitModeCountsOverTheEnvironmentButNotOverReplay) {

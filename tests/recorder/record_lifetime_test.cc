@@ -165,6 +165,11 @@ TEST_F(RecordLifetime, InvalidArgumentsAreLiveAndSaidSo) {
   EXPECT_EQ(call, nullptr);
   EXPECT_EQ(reenact_now(run, B("t"), nullptr), REENACT_INVALID_ARGUMENT);
   EXPECT_EQ(reenact_add_component(run, nullptr), REENACT_INVALID_ARGUMENT);
+  auto incident = Sized<reenact_incident_info>();
+  for (const int32_t severity : {-1, 5, 2'147'483'647}) {
+    incident.severity = severity;
+    EXPECT_EQ(reenact_incident(run, &incident), REENACT_INVALID_ARGUMENT) << severity;
+  }
   reenact_scope* none = nullptr;
   EXPECT_EQ(reenact_run_begin(recorder_, nullptr, &none), REENACT_INVALID_ARGUMENT);
   EXPECT_EQ(none, nullptr);

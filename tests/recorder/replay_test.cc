@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -55,6 +56,11 @@ class Replay : public RecorderTest {
       EXPECT_EQ(reenact_now(scope, B("t"), &now), REENACT_DIVERGED_CODE);
       EXPECT_EQ(reenact_random_seed(scope, B("r"), &seed), REENACT_DIVERGED_CODE);
       EXPECT_EQ(reenact_want_logprobs(scope, B("l"), &want), REENACT_DIVERGED_CODE);
+      auto own = Sized<reenact_component>();
+      own.content = B("own");
+      reenact_bytes content{};
+      EXPECT_EQ(reenact_component_content(scope, &own, &content), REENACT_DIVERGED_CODE);
+      EXPECT_EQ(std::string(content.data, content.size), "own");
     }
     reenact_scope_end(child);
   }
@@ -125,6 +131,47 @@ TEST_F(Replay, ReadingsAreTheRecordedOnes) {
   EXPECT_EQ(reenact_want_logprobs(run, B("l"), &want), REENACT_OK);
   EXPECT_EQ(want, 1);
   Finish(run);
+}
+
+TEST_F(Replay, ContentOfAComponentIsTheProgramsOwnUnlessItWasOverridden) {
+  FakeReplayer replayer(Socket(), [](const schema::Message& request) {
+    const auto* use = std::get_if<schema::UseComponent>(&request);
+    if (use == nullptr) return ServeEverything(request);
+    return std::optional<schema::Message>(use->name == "refund"
+                                              ? schema::ComponentContent{true, "given"}
+                                              : schema::ComponentContent{});
+  });
+  Open(ReplayOptions(replayer));
+  reenact_scope* run = Begin();
+  auto own = Sized<reenact_component>();
+  own.name = B("refund");
+  own.content = B("own");
+  reenact_bytes first{};
+  reenact_bytes second{};
+  EXPECT_EQ(reenact_component_content(run, &own, &first), REENACT_OK);
+  EXPECT_EQ(reenact_component_content(run, &own, &second), REENACT_OK);
+  EXPECT_EQ(std::string(first.data, first.size), "given");  // The second call left it where it is.
+  EXPECT_EQ(std::string(second.data, second.size), "given");
+  own.name = B("greeting");
+  EXPECT_EQ(reenact_component_content(run, &own, &first), REENACT_OK);
+  EXPECT_EQ(std::string(first.data, first.size), "own");
+  EXPECT_EQ(reenact_component_content(run, &own, nullptr), REENACT_INVALID_ARGUMENT);
+  EXPECT_EQ(reenact_component_content(run, nullptr, &first), REENACT_INVALID_ARGUMENT);
+  Finish(run);
+}
+
+TEST_F(Replay, UnknownWordInTheEnvironmentPoisons) {
+  setenv("REENACT_MODE", "repaly", 1);
+  auto options = Sized<reenact_options>();
+  options.store = B(store_path_);
+  options.mode = REENACT_MODE_RECORD;
+  EXPECT_EQ(reenact_open(&options, &recorder_), REENACT_INVALID_ARGUMENT);
+  ExpectAllDiverges(recorder_);
+  EXPECT_FALSE(std::filesystem::exists(store_path_));
+  char error[200];
+  reenact_error(recorder_, error, sizeof(error));
+  EXPECT_NE(std::string(error).find("\"repaly\""), std::string::npos) << error;
+  unsetenv("REENACT_MODE");
 }
 
 // cases/replay.md 30

@@ -60,6 +60,7 @@ TEST(WrapperOff, EverythingRunsLive) {
   EXPECT_EQ(model.status(), 200);
   EXPECT_FALSE(model.replayed());
   EXPECT_EQ(run.run_id(), "");
+  EXPECT_EQ(run.ContentOf(PromptTemplate("refund", "v14", "own")), "own");
   run.Child("c").MarkIncident({});
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "replayer/replay_session.h"
@@ -115,25 +117,77 @@ TEST(Override, ToolThatChangedAnErrorIntoAnAnswerIsComplete) {
   EXPECT_EQ(report.derived.events[0].end_state, schema::EndState::kComplete);
 }
 
-TEST(Override, ComponentReplacesWhatTheRunReports) {
-  TapeBuilder tape;
+schema::Component Prompt(std::string content) {
   schema::Component prompt;
   prompt.kind = "prompt_template";
   prompt.name = "refund";
-  prompt.content.bytes = "recorded";
-  tape.run().components = {prompt};
+  prompt.content.bytes = std::move(content);
+  return prompt;
+}
+
+TEST(Override, ComponentReachesTheProgramThatAsksForItsContent) {
+  TapeBuilder tape;
+  tape.run().components = {Prompt("recorded")};
   ReplaySession session(tape.run(), {.overrides = {Parse("component:refund=given")}});
   auto program = ProgramOn(&session);
-  prompt.content.bytes = "announced";
-  program.Begin("POST /refund", R"({"order":"A-17"})", {prompt});
+  program.Begin("POST /refund", R"({"order":"A-17"})", {Prompt("announced")});
+  EXPECT_EQ(program.Content("refund"), "given");
+  EXPECT_EQ(program.Content("another"), std::nullopt);
   program.Finish();
   const ReplayReport report = session.Finish(kReplayTime);
   EXPECT_EQ(Kinds(report), "");
   ASSERT_EQ(report.derived.components.size(), 1u);
   EXPECT_EQ(report.derived.components[0].content.bytes, "given");
+  EXPECT_EQ(report.verdict, Verdict::kReproduced);
+  EXPECT_EQ(report.level, FidelityLevel::kR1);
   ASSERT_EQ(report.relaxed_by.size(), 1u);
-  EXPECT_TRUE(Contains(report.relaxed_by[0], "the program went on with its own"))
-      << report.relaxed_by[0];
+  EXPECT_EQ(report.relaxed_by[0], "component \"refund\" was overridden");
+}
+
+TEST(Override, ComponentWhoseContentIsNeverAskedForMakesTheReplayInconclusive) {
+  TapeBuilder tape;
+  tape.run().components = {Prompt("recorded")};
+  ReplaySession session(tape.run(), {.overrides = {Parse("component:refund=given")}});
+  auto program = ProgramOn(&session);
+  program.Begin("POST /refund", R"({"order":"A-17"})", {Prompt("recorded")});
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  EXPECT_EQ(report.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Contains(report.inconclusive_because, "component \"refund\""))
+      << report.inconclusive_because;
+  EXPECT_TRUE(Contains(report.inconclusive_because, "went on with its own"))
+      << report.inconclusive_because;
+  ASSERT_EQ(report.derived.components.size(), 1u);
+  EXPECT_EQ(report.derived.components[0].content.bytes, "recorded");
+}
+
+TEST(Override, ContentOfAComponentIsRedactedInTheDerivedRun) {
+  TapeBuilder tape;
+  tape.run().components = {Prompt("recorded")};
+  const std::string key = "sk-proj-" + std::string(40, 'a') + "1B2c";
+  ReplaySession session(tape.run(), {.overrides = {Parse("component:refund=key " + key)}});
+  auto program = ProgramOn(&session);
+  program.Begin("POST /refund", R"({"order":"A-17"})", {Prompt("recorded")});
+  EXPECT_EQ(program.Content("refund"), "key " + key);
+  program.Finish();
+  const ReplayReport report = session.Finish(kReplayTime);
+  ASSERT_EQ(report.derived.components.size(), 1u);
+  EXPECT_FALSE(Contains(report.derived.components[0].content.bytes, key));
+  EXPECT_TRUE(report.derived.components[0].content.redacted);
+}
+
+TEST(Override, ClockOfOneNameCountsOverTheClockOfAll) {
+  TapeBuilder tape;
+  tape.Read(Boundary::kClock, "today", 1);
+  tape.Read(Boundary::kClock, "deadline", 2);
+  ReplaySession session(tape.run(), {.overrides = {Parse("clock=2026-02-01T12:00:00Z"),
+                                                   Parse("clock:today=2026-03-01T12:00:00Z")}});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(program.Read(Boundary::kClock, "today"), kMarchFirst);
+  EXPECT_NE(program.Read(Boundary::kClock, "deadline"), kMarchFirst);
+  program.Finish();
+  EXPECT_EQ(session.Finish(kReplayTime).verdict, Verdict::kReproduced);
 }
 
 TEST(Override, OfSomethingThatNeverCameIsSaidToHaveHadNoEffect) {
@@ -145,6 +199,9 @@ TEST(Override, OfSomethingThatNeverCameIsSaidToHaveHadNoEffect) {
   const ReplayReport report = session.Finish(kReplayTime);
   ASSERT_EQ(report.relaxed_by.size(), 1u);
   EXPECT_TRUE(Contains(report.relaxed_by[0], "had no effect")) << report.relaxed_by[0];
+  EXPECT_EQ(report.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Contains(report.inconclusive_because, "tool \"lookup_oder\""))
+      << report.inconclusive_because;
 }
 
 }  // namespace

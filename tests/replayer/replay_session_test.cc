@@ -177,7 +177,8 @@ TEST(ReplaySession, ComponentThatChangedIsNamed) {
 TEST(ReplaySession, WrongProtocolVersionIsRefusedByName) {
   TapeBuilder tape;
   ReplaySession session(tape.run(), {});
-  const schema::Message welcome = session.Answer(schema::Hello{1, 1, "s"});
+  const schema::Message welcome =
+      session.Answer(schema::Hello{schema::kReplayProtocolVersion, 1, "s"});
   EXPECT_EQ(std::get<schema::Welcome>(welcome).entry, "POST /refund");
   const schema::Message refusal = session.Answer(schema::Hello{9, 1, "s"});
   EXPECT_TRUE(Contains(std::get<schema::Diverged>(refusal).message, "version 9"));

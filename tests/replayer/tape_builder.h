@@ -4,6 +4,7 @@
 #define REENACT_TESTS_REPLAYER_TAPE_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -167,6 +168,14 @@ class ProgramOf {
     if (diverged != nullptr) *diverged = std::holds_alternative<schema::Diverged>(answer);
     if (const auto* value = std::get_if<schema::Value>(&answer)) return value->value;
     return std::get<schema::Diverged>(answer).value;
+  }
+
+  // What the component was overridden with; nothing where it was not.
+  std::optional<std::string> Content(const std::string& component) {
+    const schema::Message answer = ask_(schema::UseComponent{token_, component});
+    const auto& content = std::get<schema::ComponentContent>(answer);
+    if (!content.overridden) return std::nullopt;
+    return content.bytes;
   }
 
   void Finish(const std::string& output = R"({"refund":120})",

@@ -27,6 +27,7 @@ std::vector<Message> AllMessages() {
           EndCall{1, 2, EndState::kAbandonedByCaller, 77},
           ReadValue{1, "s", Boundary::kRandom, "draw"},
           AddComponent{9, component},
+          UseComponent{9, "refund"},
           FinishRun{1, EndState::kError, "threw", "out"},
           AwaitDrive{"POST /refund"},
           HandlerDone{"POST /refund"},
@@ -34,6 +35,7 @@ std::vector<Message> AllMessages() {
           RunBound{3},
           OnTape{4, exchange, "abc", EndState::kTruncated, "eof"},
           Value{~uint64_t{0}},
+          ComponentContent{true, "text"},
           Diverged{"no such call", 12},
           Drive{"{}"},
           Done{}};
@@ -62,7 +64,7 @@ TEST(ReplayProtocol, LengthCountsWhatFollowsIt) {
 }
 
 TEST(ReplayProtocol, FieldsArriveInTheirPlaces) {
-  const std::string frame = EncodeMessage(AllMessages()[11]);
+  const std::string frame = EncodeMessage(AllMessages()[12]);
   const std::optional<Message> decoded = DecodeMessage(WithoutLength(frame));
   ASSERT_TRUE(decoded);
   const auto& tape = std::get<OnTape>(*decoded);

@@ -83,16 +83,17 @@ RefundAgent::RefundAgent(reenact::Recorder* recorder, RefundLedger* ledger, Agen
       policies_(ShopPolicies()) {}
 
 RefundAnswer RefundAgent::Handle(std::string_view body, std::string_view trace) {
+  const reenact::Component prompt =
+      reenact::PromptTemplate("refund", options_.prompt_version, options_.prompt_template);
   reenact::Run run = recorder_->StartRun(
       {.entry = "POST /refund",
        .input = std::string(body),
        .trace_id = std::string(trace),
-       .components = {
-           reenact::PromptTemplate("refund", options_.prompt_version, options_.prompt_template),
-           reenact::RetrievalIndex("policies", std::string(kShopPoliciesVersion),
-                                   policies_.Describe()),
-           reenact::ToolSchema("lookup_order", "1", std::string(kLookupOrderSchema)),
-           reenact::ToolSchema("issue_refund", "2", std::string(kIssueRefundSchema))}});
+       .components = {prompt,
+                      reenact::RetrievalIndex("policies", std::string(kShopPoliciesVersion),
+                                              policies_.Describe()),
+                      reenact::ToolSchema("lookup_order", "1", std::string(kLookupOrderSchema)),
+                      reenact::ToolSchema("issue_refund", "2", std::string(kIssueRefundSchema))}});
   RefundAnswer answer;
   answer.run_id = run.run_id();
   const ordered_json request = ordered_json::parse(body, nullptr, false);
@@ -105,7 +106,7 @@ RefundAnswer RefundAgent::Handle(std::string_view body, std::string_view trace) 
   try {
     const std::string message = "Order " + request.value("order_id", "unknown") + ": " +
                                 request["message"].get<std::string>();
-    answer.body = Converse(run, message);
+    answer.body = Converse(run, run.ContentOf(prompt), message);
     run.Finish(answer.body);
   } catch (const std::runtime_error& error) {
     answer.status = 502;
@@ -115,13 +116,14 @@ RefundAnswer RefundAgent::Handle(std::string_view body, std::string_view trace) 
   return answer;
 }
 
-std::string RefundAgent::Converse(reenact::Run& run, const std::string& customer_message) {
+std::string RefundAgent::Converse(reenact::Run& run, std::string prompt,
+                                  const std::string& customer_message) {
   const std::string today = DateOf(run.Now("today"));
   const reenact::Result found = run.Retrieve("policies", customer_message, [&] {
     return policies_.Search(customer_message + " refund amount window", 3);
   });
   if (found.diverged()) throw std::runtime_error(found.error());
-  std::string prompt = Replaced(options_.prompt_template, "{{today}}", today);
+  prompt = Replaced(std::move(prompt), "{{today}}", today);
   prompt = Replaced(std::move(prompt), "{{policies}}", found.text());
 
   ordered_json messages = {{{"role", "system"}, {"content", prompt}},

@@ -42,7 +42,8 @@ class RefundAgent {
   RefundAnswer Handle(std::string_view body, std::string_view trace);
 
  private:
-  std::string Converse(reenact::Run& run, const std::string& customer_message);
+  // `prompt`: the template, to be filled in.
+  std::string Converse(reenact::Run& run, std::string prompt, const std::string& customer_message);
   std::string RunTool(reenact::Scope& scope, const RequestedTool& tool);
 
   reenact::Recorder* recorder_;

@@ -85,8 +85,8 @@ typedef int32_t reenact_disposition;
 #define REENACT_END_INCOMPLETE 8
 
 /* Modes. AUTO: $REENACT_MODE ("off", "record", "replay") where it is set, else record. Any other
- * value of the variable is REENACT_INVALID_ARGUMENT and a recorder that is off. "replay" there
- * counts over every option: a program that is being replayed must not go live. */
+ * value of the variable is REENACT_INVALID_ARGUMENT and a recorder whose every call diverges. Both
+ * count over every option: a program that is, or may be, replayed must not go live. */
 #define REENACT_MODE_AUTO 0
 #define REENACT_MODE_OFF 1
 #define REENACT_MODE_RECORD 2
@@ -192,20 +192,18 @@ typedef struct reenact_incident_info {
   size_t struct_size;
   reenact_bytes title;
   reenact_bytes notes;
-  int32_t severity; /* 1 worst to 4; 0 unstated */
+  int32_t severity; /* 1 worst to 4; 0 unstated; another: REENACT_INVALID_ARGUMENT */
 } reenact_incident_info;
 
 typedef struct reenact_metrics {
   size_t struct_size;
   uint64_t accepted; /* records; at exit accepted == stored + lost */
-  uint64_t stored;
-  uint64_t lost;
+  uint64_t stored, lost;
   uint64_t dropped_ring_full, dropped_disk_full, dropped_oversize, dropped_after_close;
   uint64_t dropped_fork_child, dropped_store_error, dropped_memory;
   uint64_t unsampled_runs;
   uint64_t floating_models; /* calls of a floating model name, with require_pinned */
-  uint64_t stored_bytes;
-  uint64_t ring_high_water_bytes;
+  uint64_t stored_bytes, ring_high_water_bytes;
   uint64_t last_commit_ns, max_commit_ns;
   int32_t durable_ack; /* 1: an acknowledged record survives kill -9 */
   int32_t mode;
@@ -215,7 +213,6 @@ REENACT_API int32_t reenact_version_major(void); /* of the library that is loade
 REENACT_API int32_t reenact_version_minor(void);
 
 /* --- recorder --- */
-
 /* Opens a recorder. Record mode: on failure *out is NULL (off), the code says why, and
  * reenact_error(NULL, ...) the sentence. Replay mode: *out is never NULL. */
 REENACT_API reenact_code reenact_open(const reenact_options* options, reenact_recorder** out);
@@ -237,7 +234,6 @@ REENACT_API reenact_code reenact_on_replay(reenact_recorder* recorder, reenact_b
                                            void* user);
 
 /* --- runs and scopes --- */
-
 /* Begins a run. Its scope is ended by reenact_run_end, which frees it. */
 REENACT_API reenact_code reenact_run_begin(reenact_recorder* recorder, const reenact_run_info* info,
                                            reenact_scope** out);
@@ -248,6 +244,12 @@ REENACT_API void reenact_run_id(reenact_scope* scope, char out[27]);
 REENACT_API reenact_code reenact_tag(reenact_scope* scope, reenact_bytes name, reenact_bytes value);
 REENACT_API reenact_code reenact_add_component(reenact_scope* scope,
                                                const reenact_component* component);
+/* The content to go on with: that of own, which the run declares, or on replay what it was
+ * overridden with. *content is valid until this scope ends, or as long as own's. With any error
+ * but INVALID_ARGUMENT it is own's. */
+REENACT_API reenact_code reenact_component_content(reenact_scope* scope,
+                                                   const reenact_component* own,
+                                                   reenact_bytes* content);
 /* A part of a run whose calls are addressed apart from its siblings': give concurrent work a scope
  * each, with a key that is the same on replay (a tool_call id, an index). A '/' is escaped. */
 REENACT_API reenact_code reenact_scope_begin(reenact_scope* parent, reenact_bytes key,
@@ -257,7 +259,6 @@ REENACT_API void reenact_scope_end(reenact_scope* scope);
 REENACT_API reenact_code reenact_incident(reenact_scope* scope, const reenact_incident_info* info);
 
 /* --- clock, random, policy --- */
-
 /* The wall clock, Unix ns. Replay: the recorded reading of this scope and name, in order. When
  * REENACT_DIVERGED_CODE, *unix_ns is the last recorded reading. Never fails live. */
 REENACT_API reenact_code reenact_now(reenact_scope* scope, reenact_bytes name, int64_t* unix_ns);
@@ -272,7 +273,6 @@ REENACT_API reenact_code reenact_want_logprobs(reenact_scope* scope, reenact_byt
                                                int32_t* want);
 
 /* --- calls --- */
-
 /* Begins a call. *out may be NULL when LIVE (nothing is recorded); every function takes that. */
 REENACT_API reenact_disposition reenact_call_begin(reenact_scope* scope,
                                                    const reenact_call_info* info,
@@ -296,5 +296,4 @@ REENACT_API reenact_code reenact_call_end(reenact_call* call, int32_t end_state,
 #ifdef __cplusplus
 }
 #endif
-
 #endif /* REENACT_REENACT_H_ */

@@ -91,6 +91,15 @@ class Seam {
     reenact_add_component(scope_, &c);
   }
 
+  // The content to go on with, of a component that the run declares: `own` has it, and a replay may
+  // have been given another (`reenact replay --override component:NAME=...`).
+  std::string ContentOf(const Component& own) {
+    const reenact_component c = internal::AsC(own);
+    reenact_bytes content = c.content;
+    reenact_component_content(scope_, &c, &content);
+    return std::string(internal::View(content));
+  }
+
   void Tag(std::string_view name, std::string_view value) {
     reenact_tag(scope_, internal::Bytes(name), internal::Bytes(value));
   }
