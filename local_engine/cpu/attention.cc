@@ -11,6 +11,7 @@
 
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/kv_block_layout.h"
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/narrow_floats.h"
 
 namespace reenact::local_engine {
@@ -23,7 +24,10 @@ void StoreValue(DataType type, float value, std::byte* block, size_t index) {
     std::memcpy(block + index * sizeof(value), &value, sizeof(value));
     return;
   }
-  const uint16_t narrow = type == DataType::kF16 ? narrow_to_fp16(value) : narrow_to_bf16(value);
+  uint16_t narrow = type == DataType::kF16 ? narrow_to_fp16(value) : narrow_to_bf16(value);
+  if (type == DataType::kBF16 && Planted(KernelFault::kCacheTruncates)) {
+    narrow = static_cast<uint16_t>(float_bits(value) >> 16);
+  }
   std::memcpy(block + index * sizeof(narrow), &narrow, sizeof(narrow));
 }
 

@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
@@ -121,6 +126,9 @@ absl::Status WorkerPool::Run(size_t count, Task task) {
 void WorkerPool::Work(int worker) {
   SetFloatingPointEnvironment();
   if (!CheckFloatingPointEnvironment().ok()) wrong_mode_ = true;
+#if defined(__SSE2__)
+  if (Planted(KernelFault::kWorkersFlush)) _mm_setcsr(_mm_getcsr() | 0x8040u);
+#endif
   for (uint32_t round = 0;;) {
     round = WaitForChange(round_, round);
     if (stop_) return;

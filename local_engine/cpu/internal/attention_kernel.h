@@ -12,6 +12,7 @@
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/kv_block_layout.h"
 #include "local_engine/cpu/internal/lanes.h"
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/exp_log.h"
 #include "local_engine/numerics/operations.h"
 
@@ -66,12 +67,14 @@ REENACT_NUMERICS_FN void ScoreBlock(const AttentionQuery* queries,
     keys += kKvBlockPositions;
 #pragma GCC unroll 8
     for (int q = 0; q < kQueries; ++q) {
-      const Lanes value = Broadcast(queries[q].query[d]);
+      const float of_query = queries[q].query[d];
+      const Lanes value =
+          Broadcast(Planted(KernelFault::kQueryScaled) ? mul_rn(of_query, scale) : of_query);
       low[q] = Fma(value, key_low, low[q]);
       high[q] = Fma(value, key_high, high[q]);
     }
   }
-  const Lanes scales = Broadcast(scale);
+  const Lanes scales = Broadcast(Planted(KernelFault::kQueryScaled) ? 1.0f : scale);
 #pragma GCC unroll 8
   for (int q = 0; q < kQueries; ++q) {
     Store(scores[q] + at, Mul(low[q], scales));
@@ -81,8 +84,9 @@ REENACT_NUMERICS_FN void ScoreBlock(const AttentionQuery* queries,
 
 // Turns scores into weights: Exp(score - maximum) for live keys, +0 for the others of their blocks.
 // `first` and `end` are live and relative to the split; at least one is.
-REENACT_NUMERICS_FN void WeighScores(int32_t first, int32_t end, float* scores, float* result) {
-  float maximum = float_from_bits(0xff800000u);
+REENACT_NUMERICS_FN void WeighScores(int32_t first, int32_t end, float floor, float* scores,
+                                     float* result) {
+  float maximum = floor;
   for (int32_t j = first; j < end; ++j) maximum = max_select(scores[j], maximum);
   const int32_t begin = first / kKvBlockPositions * kKvBlockPositions;
   for (int32_t j = begin; j < first; ++j) scores[j] = 0.0f;
@@ -90,6 +94,10 @@ REENACT_NUMERICS_FN void WeighScores(int32_t first, int32_t end, float* scores, 
   for (int32_t j = end; j % kKvBlockPositions != 0; ++j) scores[j] = 0.0f;
   float sum = 0.0f;
   for (int32_t j = begin; j < end; j += kKvBlockPositions) {
+    if (Planted(KernelFault::kWeightsInOrder)) {
+      for (int32_t i = j; i < j + kKvBlockPositions; ++i) sum = add_rn(sum, scores[i]);
+      continue;
+    }
     sum = add_rn(sum, Halve16(Add(Load(scores + j), Load(scores + j + 16))));
   }
   result[0] = maximum;
@@ -161,6 +169,12 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
     ScoreBlock<Cache, kQueries>(queries, keys, work.head_dim, work.scale, block * kKvBlockPositions,
                                 scores);
   }
+  // What a maximum starts from.
+  float floor = float_from_bits(0xff800000u);
+  if (Planted(KernelFault::kMaximumFromZero)) floor = 0.0f;
+  for (int q = 0; q < kQueries && Planted(KernelFault::kMaximumOfGroup); ++q) {
+    for (int32_t j = live[q].first; j < live[q].end; ++j) floor = max_select(scores[q][j], floor);
+  }
   float* sums[kQueries];
   const float* weights[kQueries];
   for (int q = 0; q < kQueries; ++q) {
@@ -168,7 +182,7 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
     sums[q] = result + 2;
     for (size_t d = 0; d < dim; ++d) sums[q][d] = 0.0f;
     if (live[q].first < live[q].end) {
-      WeighScores(live[q].first, live[q].end, scores[q], result);
+      WeighScores(live[q].first, live[q].end, floor, scores[q], result);
     } else {
       result[1] = -1.0f;  // No live key: such a split does not exist.
     }
@@ -192,9 +206,10 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
       continue;
     }
     for (int q = 0; q < kQueries; ++q) {
-      const int32_t from_key = Larger(live[q].first - at, 0);
-      const int32_t to_key = Smaller(live[q].end - at, kKvBlockPositions);
+      int32_t from_key = Larger(live[q].first - at, 0);
+      int32_t to_key = Smaller(live[q].end - at, kKvBlockPositions);
       if (from_key >= to_key) continue;
+      if (Planted(KernelFault::kMaskedKeysMultiplied)) from_key = 0, to_key = kKvBlockPositions;
       const size_t from =
           AddValues<Cache, 1, 4>(values, dim, 0, from_key, to_key, weights + q, sums + q);
       AddValues<Cache, 1, 1>(values, dim, from, from_key, to_key, weights + q, sums + q);
@@ -250,7 +265,7 @@ void Attend(const AttentionWork& work) {
   for (; q + 8 <= work.query_count; q += 8) AttendQueries<Cache, 8>(work, work.queries + q);
 #endif
 #if defined(REENACT_KERNELS_avx512) || defined(REENACT_KERNELS_avx2) || \
-    defined(REENACT_KERNELS_neon)
+    defined(REENACT_KERNELS_neon) || defined(REENACT_PLANTED_FAULTS)
   for (; q + 4 <= work.query_count; q += 4) AttendQueries<Cache, 4>(work, work.queries + q);
   for (; q + 2 <= work.query_count; q += 2) AttendQueries<Cache, 2>(work, work.queries + q);
 #endif

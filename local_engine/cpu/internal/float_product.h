@@ -23,6 +23,7 @@
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/lanes.h"
 #include "local_engine/cpu/internal/panel_layout.h"
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/operations.h"
 
 namespace reenact::local_engine {
@@ -103,6 +104,10 @@ REENACT_NUMERICS_FN void WriteTile(const ProductTile& tile, int first_output, co
   }
 }
 
+REENACT_NUMERICS_FN Lanes Accumulate(Lanes a, Lanes b, Lanes acc) {
+  return Planted(KernelFault::kTileUnfused) ? Add(acc, Mul(a, b)) : Fma(a, b, acc);
+}
+
 template <typename Weights, int kRows>
 __attribute__((noinline)) void MultiplyVectors(const ProductTile& tile, int first_vector) {
   constexpr int kWidth = 16 * kTileVectors;
@@ -135,13 +140,13 @@ __attribute__((noinline)) void MultiplyVectors(const ProductTile& tile, int firs
       for (int m = 0; m < kRows; ++m) {
         const Lanes value = Broadcast(x[m]);
 #pragma GCC unroll 2
-        for (int v = 0; v < kTileVectors; ++v) acc[m][v] = Fma(value, even[v], acc[m][v]);
+        for (int v = 0; v < kTileVectors; ++v) acc[m][v] = Accumulate(value, even[v], acc[m][v]);
       }
 #pragma GCC unroll 12
       for (int m = 0; m < kRows; ++m) {
         const Lanes value = Broadcast(x[kRows + m]);
 #pragma GCC unroll 2
-        for (int v = 0; v < kTileVectors; ++v) acc[m][v] = Fma(value, odd[v], acc[m][v]);
+        for (int v = 0; v < kTileVectors; ++v) acc[m][v] = Accumulate(value, odd[v], acc[m][v]);
       }
       x += 2 * kRows;
     }
@@ -192,6 +197,7 @@ REENACT_NUMERICS_FN void MultiplyInPlace(const InPlaceRows& rows, int first_outp
   const size_t whole = rows.dim / kDotChunk * kDotChunk;
   const size_t rest = rows.dim - whole;
   for (size_t k = 0; k < rows.dim; k += kDotChunk) {
+    if (k == whole && Planted(KernelFault::kInPlaceTailDropped)) break;
     const float* x = rows.x + k;
     const Lanes x_even_low = Load(x), x_even_high = Load(x + 16);
     const Lanes x_odd_low = Load(x + 32), x_odd_high = Load(x + 48);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/numerics/operations.h"
 
@@ -63,7 +64,10 @@ REENACT_NUMERICS_FN float Halve16(Lanes a) {
 
 REENACT_NUMERICS_FN Lanes WidenF16(const uint16_t* p) {
   Lanes r;
-  for (int i = 0; i < 16; ++i) r.lane[i] = widen_fp16(p[i]);
+  for (int i = 0; i < 16; ++i) {
+    const bool flushed = Planted(KernelFault::kF16Flushes) && (p[i] & 0x7c00u) == 0;
+    r.lane[i] = flushed ? 0.0f : widen_fp16(p[i]);
+  }
   return r;
 }
 
@@ -117,6 +121,9 @@ REENACT_NUMERICS_FN Ints DotBytes(const Ints& sum, const Ints& w, const Ints& x)
     for (int byte = 0; byte < 4; ++byte) {
       of_four += static_cast<int32_t>((w.lane[i] >> (8 * byte)) & 0xffu) *
                  int32_t{static_cast<int8_t>(x.lane[i] >> (8 * byte))};
+      if (byte == 1 && Planted(KernelFault::kQ8PairsSaturate)) {
+        of_four = of_four > 32767 ? 32767 : (of_four < -32768 ? -32768 : of_four);
+      }
     }
     r.lane[i] = sum.lane[i] + static_cast<uint32_t>(of_four);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/operations.h"
 
 namespace reenact::local_engine {
@@ -17,6 +18,7 @@ inline constexpr size_t kDotChunk = 64;   // What K is padded to: an even and an
 
 // The class that stands at place `sequence` of the bit-reversed order.
 REENACT_NUMERICS_FN int BitReversed(int sequence) {
+  if (Planted(KernelFault::kClassesInOrder)) return sequence;
   return ((sequence & 1) << 4) | ((sequence & 2) << 2) | (sequence & 4) | ((sequence & 8) >> 2) |
          ((sequence & 16) >> 4);
 }
@@ -39,6 +41,7 @@ inline constexpr size_t kQ8PackedWords = kQ8Quads + 2;
 
 // The class (group mod 4) that stands at `place`: 0, 2, 1, 3.
 REENACT_NUMERICS_FN int Q8ClassAt(int place) {
+  if (Planted(KernelFault::kQ8ClassesInOrder)) return place;
   return ((place & 1) << 1) | (place >> 1);
 }
 

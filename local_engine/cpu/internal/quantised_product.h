@@ -12,6 +12,7 @@
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/internal/lanes.h"
 #include "local_engine/cpu/internal/panel_layout.h"
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/operations.h"
 
 namespace reenact::local_engine {
@@ -69,7 +70,9 @@ REENACT_NUMERICS_FN void AddQ8Groups(size_t groups, int first_vector, const int3
 #pragma GCC unroll 12
       for (int m = 0; m < kRows; ++m) {
         const Lanes x_scale = Broadcast(float_from_bits(static_cast<uint32_t>(x_scales[m])));
-        acc[m][v] = Fma(ToFloat(sums[m][v]), Mul(x_scale, scale), acc[m][v]);
+        const Lanes sum = ToFloat(sums[m][v]);
+        acc[m][v] = Planted(KernelFault::kQ8ScalesApart) ? Fma(Mul(sum, x_scale), scale, acc[m][v])
+                                                         : Fma(sum, Mul(x_scale, scale), acc[m][v]);
       }
     }
     x += kQ8PackedWords * kRows;
@@ -144,8 +147,10 @@ __attribute__((noinline)) void MultiplyW8A8Vectors(const ProductTile& tile, int 
     }
     const float x_scale = float_from_bits(static_cast<uint32_t>(x_scales[m]));
     for (int n = 0; n < kWidth && 16 * first_vector + n < tile.outputs; ++n) {
-      const float scale = mul_rn(x_scale, tile.row_scales[16 * first_vector + n]);
-      results[m * kWidth + n] = mul_rn(results[m * kWidth + n], scale);
+      const float scale = tile.row_scales[16 * first_vector + n];
+      float* result = results + m * kWidth + n;
+      *result = Planted(KernelFault::kW8A8ScalesApart) ? mul_rn(mul_rn(*result, x_scale), scale)
+                                                       : mul_rn(*result, mul_rn(x_scale, scale));
     }
   }
   WriteTile<kRows>(tile, 16 * first_vector, results, kWidth);
@@ -189,7 +194,9 @@ float QuantisationScale(const float* x, size_t count) {
 int32_t QuantiseValues(const float* x, size_t count, float scale, int8_t* values) {
   int32_t sum = 0;
   for (size_t k = 0; k < count; ++k) {
-    int32_t value = scale == 0.0f ? 0 : round_to_int(div_rn(x[k], scale));
+    const float quotient = Planted(KernelFault::kQ8ByReciprocal) ? mul_rn(x[k], div_rn(1.0f, scale))
+                                                                 : div_rn(x[k], scale);
+    int32_t value = scale == 0.0f ? 0 : round_to_int(quotient);
     value = value < -127 ? -127 : value;
     value = value > 127 ? 127 : value;
     values[k] = static_cast<int8_t>(value);
@@ -213,7 +220,8 @@ void PackQ8(const ActivationRows& source, int32_t* packed) {
       for (size_t m = 0; m < rows; ++m) {
         const float* x = source.x + m * source.stride + group * kQ8Group;
         int8_t values[kQ8Group];
-        const float scale = QuantisationScale(x, kQ8Group);
+        const bool shared = Planted(KernelFault::kQ8ScaleOfTile);
+        const float scale = QuantisationScale(shared ? source.x + group * kQ8Group : x, kQ8Group);
         const int32_t sum = QuantiseValues(x, kQ8Group, scale, values);
         for (size_t quad = 0; quad < kQ8Quads; ++quad) {
           std::memcpy(packed + quad * rows + m, values + 4 * quad, 4);

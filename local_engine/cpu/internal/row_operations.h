@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "local_engine/cpu/internal/planted_kernel_fault.h"
 #include "local_engine/numerics/exp_log.h"
 #include "local_engine/numerics/operations.h"
 
@@ -28,6 +29,11 @@ float HalveClasses(float* acc, size_t live) {
 void RmsNormRow(const float* x, const float* weight, size_t dim, float epsilon, float* y) {
   alignas(64) float acc[kRowClasses] = {};
   size_t k = 0;
+  if (Planted(KernelFault::kNormOfVectors)) {
+    for (; k + 16 <= dim; k += 16) {
+      for (size_t l = 0; l < 16; ++l) acc[l] = fma_rn(x[k + l], x[k + l], acc[l]);
+    }
+  }
   for (; k + kRowClasses <= dim; k += kRowClasses) {
     for (size_t l = 0; l < kRowClasses; ++l) acc[l] = fma_rn(x[k + l], x[k + l], acc[l]);
   }
@@ -35,7 +41,10 @@ void RmsNormRow(const float* x, const float* weight, size_t dim, float epsilon, 
   const float sum = HalveClasses(acc, dim < kRowClasses ? dim : kRowClasses);
   const float mean = div_rn(sum, static_cast<float>(dim));
   const float inverse = div_rn(1.0f, sqrt_rn(add_rn(mean, epsilon)));
-  for (size_t i = 0; i < dim; ++i) y[i] = mul_rn(mul_rn(x[i], inverse), weight[i]);
+  for (size_t i = 0; i < dim; ++i) {
+    y[i] = Planted(KernelFault::kNormScaleFirst) ? mul_rn(x[i], mul_rn(inverse, weight[i]))
+                                                 : mul_rn(mul_rn(x[i], inverse), weight[i]);
+  }
 }
 
 void RotateHead(const float* cos, const float* sin, size_t half_dim, float* head) {
@@ -43,14 +52,19 @@ void RotateHead(const float* cos, const float* sin, size_t half_dim, float* head
   for (size_t i = 0; i < half_dim; ++i) {
     const float low = head[i];
     const float high = high_half[i];
-    head[i] = sub_rn(mul_rn(low, cos[i]), mul_rn(high, sin[i]));
+    head[i] = Planted(KernelFault::kRotationFused)
+                  ? fma_rn(low, cos[i], -mul_rn(high, sin[i]))
+                  : sub_rn(mul_rn(low, cos[i]), mul_rn(high, sin[i]));
     high_half[i] = add_rn(mul_rn(high, cos[i]), mul_rn(low, sin[i]));
   }
 }
 
 void SiluMulRow(const float* gate, const float* up, size_t count, float* out) {
   for (size_t k = 0; k < count; ++k) {
-    const float silu = div_rn(gate[k], add_rn(1.0f, Exp(-gate[k])));
+    const float divisor = add_rn(1.0f, Exp(-gate[k]));
+    const float silu = Planted(KernelFault::kGateByReciprocal)
+                           ? mul_rn(gate[k], div_rn(1.0f, divisor))
+                           : div_rn(gate[k], divisor);
     out[k] = mul_rn(silu, up[k]);
   }
 }
