@@ -12,6 +12,7 @@ void AddEngineVerb(CLI::App* app, Context* context) {
   group->require_subcommand(1);
   group->footer("Example:\n  reenact engine generate --model models/qwen3-0.6b --prompt 'Once'");
   AddEngineGenerate(group, context);
+  AddEngineServe(group, context);
 }
 
 }  // namespace reenact::tools

@@ -8,6 +8,7 @@
 namespace reenact::tools {
 
 void AddEngineGenerate(CLI::App* group, Context* context);
+void AddEngineServe(CLI::App* group, Context* context);
 
 }  // namespace reenact::tools
 

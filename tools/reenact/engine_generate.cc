@@ -7,6 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 #include "local_engine/engine.h"
 #include "tools/reenact/engine.h"
 #include "tools/reenact/engine_model.h"
@@ -69,7 +72,9 @@ absl::StatusOr<std::vector<int32_t>> EncodePrompt(const GenerateOptions& options
     if (!text.ok()) return text.status();
     tools = *std::move(text);
   }
-  return engine.EncodeChat({.messages_json = *messages, .tools_json = tools});
+  return engine.EncodeChat({.messages_json = *messages,
+                            .tools_json = tools,
+                            .now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone())});
 }
 
 absl::Status Run(Engine* engine, RequestId id, size_t prompt_size, bool show, const bool* begun) {

@@ -26,6 +26,13 @@ void AddModelFlags(CLI::App* verb, ModelFlags* flags) {
       ->check(InRange(1, 1 << 24))
       ->type_name("N")
       ->capture_default_str();
+  verb->add_option("--threads", flags->threads, "to compute with; 0: as many as serve the model")
+      ->check(InRange(0, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_flag("--mmap", flags->mmap,
+                 "leave the weights in their file: starts faster, takes less memory, computes "
+                 "slower");
 }
 
 absl::Status CheckModelPath(const std::string& path) {
@@ -48,6 +55,8 @@ absl::Status CheckModelPath(const std::string& path) {
 
 EngineOptions ToEngineOptions(const ModelFlags& flags, EngineOptions options) {
   options.max_positions = flags.context;
+  options.threads = flags.threads;
+  options.mmap = flags.mmap;
   return options;
 }
 
@@ -55,8 +64,10 @@ absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(const ModelFlags& flags, cons
                                                    EngineOptions options) {
   if (absl::Status status = CheckModelPath(flags.path); !status.ok()) return status;
   options = ToEngineOptions(flags, std::move(options));
-  Progress progress(context.progress, "loading");
-  progress.Show(0, 1);
+  Progress progress(context.progress, "loading, MB");
+  options.on_load_progress = [&progress](int64_t done_bytes, int64_t total_bytes) {
+    progress.Show(done_bytes / 1'000'000, total_bytes / 1'000'000);
+  };
   return Engine::Load(flags.path, options);
 }
 

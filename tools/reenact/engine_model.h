@@ -18,6 +18,8 @@ namespace reenact::tools {
 struct ModelFlags {
   std::string path;
   int32_t context = 4096;
+  int32_t threads = 0;
+  bool mmap = false;
 };
 
 // --model, which is required, and how it is loaded.
