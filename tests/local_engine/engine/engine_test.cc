@@ -20,11 +20,12 @@
 namespace reenact::local_engine {
 namespace {
 
-class EngineTest : public ::testing::Test {
+class EngineTest : public ::testing::TestWithParam<BackendKind> {
  protected:
   void SetUp() override { WriteSmallModel(folder_.path(), SmallShape(), "LlamaForCausalLM"); }
 
-  std::unique_ptr<Engine> Load(const EngineOptions& options = {}) {
+  std::unique_ptr<Engine> Load(EngineOptions options = {}) {
+    options.backend = GetParam();
     absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(folder_.path(), options);
     EXPECT_TRUE(engine.ok()) << engine.status();
     return engine.ok() ? *std::move(engine) : nullptr;
@@ -51,7 +52,7 @@ class EngineTest : public ::testing::Test {
   testing::TempFolder folder_;
 };
 
-TEST_F(EngineTest, ASeedThatIsMissingIsGeneratedAndRecorded) {
+TEST_P(EngineTest, ASeedThatIsMissingIsGeneratedAndRecorded) {
   const std::unique_ptr<Engine> engine = Load({.generate_seed = [] { return uint64_t{77}; }});
   Request request = Seeded();
   request.seed.reset();
@@ -66,7 +67,7 @@ TEST_F(EngineTest, ASeedThatIsMissingIsGeneratedAndRecorded) {
   EXPECT_GT(CompareAnswers(generated, Run(engine.get(), request)).differences, 0);
 }
 
-TEST_F(EngineTest, MaxPositionsIsWhatTheLargestRequestMayHave) {
+TEST_P(EngineTest, MaxPositionsIsWhatTheLargestRequestMayHave) {
   const std::unique_ptr<Engine> engine = Load({.max_positions = 100, .page_count = 2});
   EXPECT_EQ(engine->max_positions(), 65);  // Two pages, and a last token that needs none.
   Request request{.prompt = {5}, .max_tokens = 65};
@@ -75,7 +76,7 @@ TEST_F(EngineTest, MaxPositionsIsWhatTheLargestRequestMayHave) {
   EXPECT_TRUE(engine->Submit(request).ok());
 }
 
-TEST_F(EngineTest, SeedsOfTheSystemDiffer) {
+TEST_P(EngineTest, SeedsOfTheSystemDiffer) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();
   request.seed.reset();
@@ -84,7 +85,7 @@ TEST_F(EngineTest, SeedsOfTheSystemDiffer) {
   EXPECT_LT(seed, uint64_t{1} << 53);
 }
 
-TEST_F(EngineTest, SamplesShareThePagesOfTheirPromptAndDiffer) {
+TEST_P(EngineTest, SamplesShareThePagesOfTheirPromptAndDiffer) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();
   request.prompt.assign(70, 9);
@@ -98,7 +99,7 @@ TEST_F(EngineTest, SamplesShareThePagesOfTheirPromptAndDiffer) {
   EXPECT_NE(answer.completions[1].tokens, answer.completions[2].tokens);
 }
 
-TEST_F(EngineTest, ForcedTokensGiveTheLogprobsOfTheSampledOnesAndGoOnAsTheyDid) {
+TEST_P(EngineTest, ForcedTokensGiveTheLogprobsOfTheSampledOnesAndGoOnAsTheyDid) {
   const std::unique_ptr<Engine> engine = Load();
   const Answer sampled = Run(engine.get(), Seeded());
   for (size_t count : {size_t{1}, size_t{5}, size_t{12}}) {
@@ -110,7 +111,7 @@ TEST_F(EngineTest, ForcedTokensGiveTheLogprobsOfTheSampledOnesAndGoOnAsTheyDid) 
   }
 }
 
-TEST_F(EngineTest, ACancelledRequestEndsAndItsNeighbourIsUnharmed) {
+TEST_P(EngineTest, ACancelledRequestEndsAndItsNeighbourIsUnharmed) {
   const std::unique_ptr<Engine> engine = Load();
   const Answer alone = Run(engine.get(), Seeded());
   Request doomed = Seeded();
@@ -136,7 +137,7 @@ TEST_F(EngineTest, ACancelledRequestEndsAndItsNeighbourIsUnharmed) {
   EXPECT_TRUE(absl::IsNotFound(engine->Cancel(*cancelled)));
 }
 
-TEST_F(EngineTest, LoadingReportsEveryByteOfTheWeights) {
+TEST_P(EngineTest, LoadingReportsEveryByteOfTheWeights) {
   std::vector<std::pair<int64_t, int64_t>> reports;
   Load({.on_load_progress = [&](int64_t done, int64_t total) {
     reports.emplace_back(done, total);
@@ -151,7 +152,7 @@ TEST_F(EngineTest, LoadingReportsEveryByteOfTheWeights) {
   EXPECT_GT(reports.back().second, 4 * 2 * (61 * 16 + 3 * 16 * 24));
 }
 
-TEST_F(EngineTest, ALongPrefillReportsItsChunksAndWhatTheCacheGave) {
+TEST_P(EngineTest, ALongPrefillReportsItsChunksAndWhatTheCacheGave) {
   const std::unique_ptr<Engine> engine = Load({.max_chunk_rows = 30});
   std::vector<std::pair<int32_t, int32_t>> reports;
   Request request = Seeded();
@@ -172,7 +173,7 @@ TEST_F(EngineTest, ALongPrefillReportsItsChunksAndWhatTheCacheGave) {
   EXPECT_EQ(reports, (Reports{{30, 69}, {60, 69}, {69, 69}}));
 }
 
-TEST_F(EngineTest, AStopTokenABiasAndTopKOfOne) {
+TEST_P(EngineTest, AStopTokenABiasAndTopKOfOne) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();
   request.sampling.temperature = 0;
@@ -187,7 +188,7 @@ TEST_F(EngineTest, AStopTokenABiasAndTopKOfOne) {
   EXPECT_EQ(stopped.completions[0].finish, FinishReason::kStop);
 }
 
-TEST_F(EngineTest, LogprobsAreOrderedAndHoldTheirMass) {
+TEST_P(EngineTest, LogprobsAreOrderedAndHoldTheirMass) {
   const std::unique_ptr<Engine> engine = Load();
   Request request = Seeded();
   request.top_logprobs = 61;
@@ -204,7 +205,7 @@ TEST_F(EngineTest, LogprobsAreOrderedAndHoldTheirMass) {
   }
 }
 
-TEST_F(EngineTest, TheFingerprintFollowsTheModelAndNotTheOptions) {
+TEST_P(EngineTest, TheFingerprintFollowsTheModelAndNotTheOptions) {
   const std::string one = Load()->identity().Fingerprint();
   EXPECT_EQ(one.substr(0, 3), "n1-");
   EXPECT_EQ(one.size(), 19u);
@@ -222,7 +223,7 @@ TEST_F(EngineTest, TheFingerprintFollowsTheModelAndNotTheOptions) {
 }
 
 // facts: a memory bug must not look like nondeterminism, nor reach a neighbour.
-TEST_F(EngineTest, AValueThatIsNotFiniteEndsItsOwnSampleWithItsName) {
+TEST_P(EngineTest, AValueThatIsNotFiniteEndsItsOwnSampleWithItsName) {
   const RandomModelShape shape = SmallShape();
   std::vector<StoredTensor> tensors = RandomTensors(shape).All();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -247,7 +248,7 @@ TEST_F(EngineTest, AValueThatIsNotFiniteEndsItsOwnSampleWithItsName) {
   EXPECT_EQ(CompareAnswers(alone, *engine->RunToEnd(*good_id)).differences, 0);
 }
 
-TEST_F(EngineTest, ARequestOutOfItsRangeIsRefusedByName) {
+TEST_P(EngineTest, ARequestOutOfItsRangeIsRefusedByName) {
   const std::unique_ptr<Engine> engine = Load({.max_positions = 64});
   const auto expect_refused = [&](const std::string& what, const auto& change) {
     Request request = Seeded();
@@ -271,20 +272,28 @@ TEST_F(EngineTest, ARequestOutOfItsRangeIsRefusedByName) {
   expect_refused("top_logprobs", [](Request* r) { r->top_logprobs = 62; });
 }
 
-TEST_F(EngineTest, WithoutATokenizerThereAreTokensOnly) {
+TEST_P(EngineTest, WithoutATokenizerThereAreTokensOnly) {
   const std::unique_ptr<Engine> engine = Load();
   EXPECT_TRUE(absl::IsFailedPrecondition(engine->EncodeText("hello").status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(engine->EncodeChat({}).status()));
   EXPECT_EQ(Run(engine.get(), Seeded()).completions[0].text, "");
 }
 
-TEST_F(EngineTest, APromptOfOneTokenMayBeScoredAlone) {
+TEST_P(EngineTest, APromptOfOneTokenMayBeScoredAlone) {
   const std::unique_ptr<Engine> engine = Load();
   const Answer answer =
       Run(engine.get(), {.prompt = {5}, .max_tokens = 0, .prompt_logprobs = true});
   EXPECT_TRUE(answer.prompt_scores.empty());
   EXPECT_EQ(answer.completions[0].finish, FinishReason::kLength);
 }
+
+std::string BackendName(const ::testing::TestParamInfo<BackendKind>& kind) {
+  return kind.param == BackendKind::kCpu ? "Cpu" : "Reference";
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EngineTest,
+                         ::testing::Values(BackendKind::kCpu, BackendKind::kReference),
+                         BackendName);
 
 }  // namespace
 }  // namespace reenact::local_engine

@@ -40,7 +40,7 @@ bool IsWholeUtf8(std::string_view text) {
   return true;
 }
 
-class EngineStories : public ::testing::Test {
+class EngineStories : public ::testing::TestWithParam<BackendKind> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kFolder + "/model.safetensors")) {
@@ -49,7 +49,8 @@ class EngineStories : public ::testing::Test {
   }
 
   static std::unique_ptr<Engine> Load(const std::string& name) {
-    absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(kFolder + name, {});
+    absl::StatusOr<std::unique_ptr<Engine>> engine =
+        Engine::Load(kFolder + name, {.backend = GetParam()});
     EXPECT_TRUE(engine.ok()) << engine.status();
     return engine.ok() ? *std::move(engine) : nullptr;
   }
@@ -68,7 +69,7 @@ class EngineStories : public ::testing::Test {
   inline static const std::string kFolder = STORIES_FOLDER;
 };
 
-TEST_F(EngineStories, GreedyTextAndCacheAreThoseOfTheReferenceFromEitherFile) {
+TEST_P(EngineStories, GreedyTextAndCacheAreThoseOfTheReferenceFromEitherFile) {
   for (const char* name : {"", "/model-f32.gguf"}) {
     const std::unique_ptr<Engine> engine = Load(name);
     ASSERT_NE(engine, nullptr);
@@ -87,7 +88,7 @@ TEST_F(EngineStories, GreedyTextAndCacheAreThoseOfTheReferenceFromEitherFile) {
   }
 }
 
-TEST_F(EngineStories, AStopTextEndsTheTextBeforeItAcrossTokens) {
+TEST_P(EngineStories, AStopTextEndsTheTextBeforeItAcrossTokens) {
   const std::unique_ptr<Engine> engine = Load("");
   ASSERT_NE(engine, nullptr);
   std::string streamed;
@@ -103,7 +104,7 @@ TEST_F(EngineStories, AStopTextEndsTheTextBeforeItAcrossTokens) {
   EXPECT_EQ(streamed, answer.completions[0].text);
 }
 
-TEST_F(EngineStories, AStreamNeverSplitsACharacter) {
+TEST_P(EngineStories, AStreamNeverSplitsACharacter) {
   const std::unique_ptr<Engine> engine = Load("");
   ASSERT_NE(engine, nullptr);
   std::string streamed;
@@ -126,7 +127,7 @@ TEST_F(EngineStories, AStreamNeverSplitsACharacter) {
   EXPECT_GT(wide, 20u);
 }
 
-TEST_F(EngineStories, TheModelHasATokenizerAndNoTemplate) {
+TEST_P(EngineStories, TheModelHasATokenizerAndNoTemplate) {
   const std::unique_ptr<Engine> engine = Load("");
   ASSERT_NE(engine, nullptr);
   EXPECT_NE(engine->identity().tokenizer, Sha256Digest{});
@@ -134,6 +135,14 @@ TEST_F(EngineStories, TheModelHasATokenizerAndNoTemplate) {
   EXPECT_TRUE(absl::IsFailedPrecondition(engine->EncodeChat({}).status()));
   EXPECT_EQ(engine->PieceOf(1), "<s>");
 }
+
+std::string BackendName(const ::testing::TestParamInfo<BackendKind>& kind) {
+  return kind.param == BackendKind::kCpu ? "Cpu" : "Reference";
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EngineStories,
+                         ::testing::Values(BackendKind::kCpu, BackendKind::kReference),
+                         BackendName);
 
 }  // namespace
 }  // namespace reenact::local_engine

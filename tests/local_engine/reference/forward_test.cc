@@ -14,6 +14,7 @@
 #include "local_engine/numerics/sha256.h"
 #include "tests/local_engine/model/random_model.h"
 #include "tests/local_engine/reference/double_forward.h"
+#include "tests/local_engine/reference/golden_models.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::local_engine {
@@ -38,10 +39,6 @@ std::unique_ptr<const Model> Load(const Case& which, const std::string& folder) 
   return model.ok() ? *std::move(model) : nullptr;
 }
 
-int32_t TokenAt(int32_t position) {
-  return position * 31 % 97;
-}
-
 // The largest difference of a logit from binary64 over the sequence; -1 when a step failed.
 double WorstDifference(const Model& model, const Case& which) {
   const ReferenceModel reference(model, which.length);
@@ -49,10 +46,11 @@ double WorstDifference(const Model& model, const Case& which) {
   ReferenceCache cache;
   double worst = 0;
   for (int32_t position = 0; position < which.length; ++position) {
-    const absl::StatusOr<std::vector<float>> logits = reference.Forward(TokenAt(position), &cache);
+    const absl::StatusOr<std::vector<float>> logits =
+        reference.Forward(GoldenTokenAt(position), &cache);
     EXPECT_TRUE(logits.ok()) << logits.status();
     if (!logits.ok()) return -1;
-    const std::vector<double> expected = exact.Step(TokenAt(position));
+    const std::vector<double> expected = exact.Step(GoldenTokenAt(position));
     for (size_t id = 0; id < expected.size(); ++id) {
       worst = std::fmax(worst, std::fabs((*logits)[id] - expected[id]));
     }
@@ -124,7 +122,8 @@ std::string HashOf(const Case& which) {
   ReferenceCache cache;
   Sha256 hash;
   for (int32_t position = 0; position < which.length; ++position) {
-    const absl::StatusOr<std::vector<float>> logits = reference.Forward(TokenAt(position), &cache);
+    const absl::StatusOr<std::vector<float>> logits =
+        reference.Forward(GoldenTokenAt(position), &cache);
     if (!logits.ok()) return std::string(logits.status().message());
     hash.UpdateValues(std::span<const float>(*logits));
   }
@@ -133,20 +132,16 @@ std::string HashOf(const Case& which) {
   return HexText(hash.Finish());
 }
 
-// Frozen with profile n1: a change here is another profile.
 TEST(Forward, GoldenHashesOfEveryTypeAndArchitecture) {
-  EXPECT_EQ(HashOf({"LlamaForCausalLM", "", {}}),
-            "582c0ce9037fb5edfd0f80e1b2f1c1aad8297936fd0a7ac4b0ff89aa73906449");
-  EXPECT_EQ(HashOf({"LlamaForCausalLM", "", {.type = DataType::kBF16}}),
-            "da20dc939beefd6b800c1f24a2661e39877113f26d0a38637745f05cc71b3c34");
-  EXPECT_EQ(HashOf({"MistralForCausalLM", R"(,"sliding_window":7)", {.type = DataType::kF16}}),
-            "f402b4c39be271b708401e6cdb3147f888bb70a10ec093035fb08fac1da38cb1");
-  EXPECT_EQ(HashOf({"Qwen2ForCausalLM", "", {.tied = true, .qkv_bias = true}}),
-            "c747c3efdf685c36247fdf2c4847be782411a0b2ed5b53dfaf60ca2abc5d529c");
-  EXPECT_EQ(HashOf({.architecture = "LlamaForCausalLM", .w8a8 = true}),
-            "872b363dd7c3711761d2aeaadf03d61237001023e113ffa56a35bd171a004cf3");
-  EXPECT_EQ(HashOf({"Qwen3ForCausalLM", "", {.qk_norm = true}}),
-            "485bb127bcddfc867a46ecd3458d02b6498012b6019117f53f51ba3b04283569");
+  for (const GoldenModel& golden : GoldenModels()) {
+    EXPECT_EQ(HashOf({.architecture = golden.architecture,
+                      .more = golden.more,
+                      .shape = golden.shape,
+                      .length = kGoldenLength,
+                      .w8a8 = golden.w8a8}),
+              golden.hash)
+        << golden.architecture;
+  }
 }
 
 TEST(Forward, TheWindowMatters) {
@@ -162,8 +157,8 @@ TEST(Forward, TheWindowMatters) {
   const ReferenceModel with(*model, 40);
   const ReferenceModel without(without_window, 40);
   for (int32_t position = 0; position < 12; ++position) {
-    const auto windowed_logits = with.Forward(TokenAt(position), &a);
-    const auto full_logits = without.Forward(TokenAt(position), &b);
+    const auto windowed_logits = with.Forward(GoldenTokenAt(position), &a);
+    const auto full_logits = without.Forward(GoldenTokenAt(position), &b);
     ASSERT_TRUE(windowed_logits.ok() && full_logits.ok());
     EXPECT_EQ(*windowed_logits == *full_logits, position < 7) << position;
   }
