@@ -12,8 +12,8 @@
 #include "recorder/live_scope.h"
 #include "recorder/run.h"
 #include "recorder/system_clock.h"
-#include "recorder/trace_context.h"
 #include "schema/redaction.h"
+#include "schema/trace_context.h"
 
 namespace reenact::recorder {
 namespace {
@@ -372,7 +372,7 @@ reenact_code Recorder::BeginRun(const reenact_run_info& info, reenact_scope** ou
     record.service = options_.service;
     record.entry = View(info.entry);
     record.input = WholeOrCut(View(info.input), options_.body_limit_bytes);
-    record.trace_id = ParseTraceId(View(info.trace_id));
+    record.trace_id = schema::ParseTraceId(View(info.trace_id));
     if (record.trace_id.empty() && info.trace_id.size != 0) {
       Warn("the trace id of a run is neither 32 hex digits nor a traceparent: left out");
     }

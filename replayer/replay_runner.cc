@@ -216,7 +216,10 @@ class Runner {
       return report.inconclusive_because;
     }
     if (drive_) return report.inconclusive_because + ": " + drive_note_;
-    return "the program ended before it began the run";
+    // What that takes depends on how the run is started; only the program's author knows which.
+    return "the program ended before it began the run of entry \"" + session_.recorded_run().entry +
+           "\": a service with an OnReplay handler must stay up until it is told to end (SIGTERM), "
+           "any other program must begin that run itself";
   }
 
   const RunnerOptions& options_;

@@ -34,7 +34,7 @@ struct RunnerResult {
   ReplayReport report;
   GuardReport network;
   std::string
-      note;  // Why it is inconclusive: "the program ended before it began the run", "timeout".
+      note;  // Why it is inconclusive: "the program ended before it began the run ...", "timeout".
   int exit_status = 0;  // Of the program, as waitpid gives it.
   int64_t elapsed_ns = 0;
 };

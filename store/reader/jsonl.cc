@@ -67,6 +67,8 @@ class Assembler {
     if (!header_seen_) return AddHeader(type, &fields);
     if (type == "run") {
       schema::Run run = internal::ReadRun(&fields);
+      // Zeros stand for "no run": such a one could not be found again.
+      if (fields.ok() && run.id.IsZero()) return "the run id is all zeros";
       if (fields.ok() && !index_.emplace(ToString(run.id), bundle_->runs.size()).second)
         return absl::StrCat("run ", ToString(run.id), " is there twice");
       if (fields.ok()) bundle_->runs.emplace_back().run = std::move(run);

@@ -52,7 +52,8 @@ struct RunFilter {
   std::string model;     // Asked or served, whole or with * at the end.
   schema::Tags tags;     // All must be there; an empty value matches any.
   bool errors_only = false;
-  std::string error;  // Part of an entry of `errors`, or of how the run itself ended.
+  std::string error;  // Part of an entry of `errors`, or of how the run itself ended; ASCII
+                      // capitals do not count.
   bool include_replays = false;
   int64_t limit = 0;  // 0: all. The newest are kept.
 };

@@ -204,6 +204,19 @@ TEST(Jsonl, SaltsTravelSoThatACopyCommitsToTheSameDigests) {
   EXPECT_EQ(ReadAll(store.path() + "/a"), ReadAll(store.path() + "/b"));
 }
 
+TEST(Jsonl, RunIdOfZerosIsRefused) {
+  Bundle bundle = AwkwardBundle();
+  const std::string id = ToString(bundle.runs[0].run.id);
+  std::string text = ToJsonl(bundle);
+  for (size_t at = text.find(id); at != std::string::npos; at = text.find(id)) {
+    text.replace(at, id.size(), std::string(id.size(), '0'));
+  }
+  const auto read = FromJsonl(text);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(std::string(read.status().message()).find("the run id is all zeros"), std::string::npos)
+      << read.status();
+}
+
 // cases/replay.md 20
 TEST(Jsonl, DamageIsNamedByItsLine) {
   RecordedStore store;

@@ -1,12 +1,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
+#include "schema/trace_context.h"
 #include "store/store_layout.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_json.h"
@@ -39,6 +44,23 @@ bool ReadTime(const Context& context, const std::string& text, std::optional<int
   return true;
 }
 
+// "00-TRACE-PARENT-FLAGS" as logs and headers have it, or a trace id, or the beginning of one.
+absl::Status ReadTrace(std::string* trace_id) {
+  if (trace_id->find('-') == std::string::npos) {
+    absl::AsciiStrToLower(trace_id);
+    return absl::OkStatus();
+  }
+  std::string parsed = schema::ParseTraceId(*trace_id);
+  if (parsed.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--trace \"", *trace_id,
+        "\" is no W3C traceparent: those read 00-TRACE_ID-PARENT_ID-FLAGS, with 32, 16 "
+        "and 2 hex digits"));
+  }
+  *trace_id = std::move(parsed);
+  return absl::OkStatus();
+}
+
 void ReadTags(const std::vector<std::string>& texts, schema::Tags* tags) {
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
@@ -52,6 +74,7 @@ int List(ListOptions options, const Context& context) {
   int exit_code = kExitOk;
   if (!ReadTime(context, options.since, &filter.since_wall_ns, &exit_code)) return exit_code;
   if (!ReadTime(context, options.until, &filter.until_wall_ns, &exit_code)) return exit_code;
+  if (absl::Status read = ReadTrace(&filter.trace_id); !read.ok()) return Fail(context, read);
   ReadTags(options.tags, &filter.tags);
   // One more than asked for tells whether there are more.
   filter.limit = options.limit == 0 ? 0 : options.limit + 1;
@@ -106,7 +129,8 @@ void AddListVerb(CLI::App* app, Context* context) {
       ->type_name("TIME");
   verb->add_option("--until", options->until, "up to here")->type_name("TIME");
   verb->add_option("--service", filter.service, "of this service")->type_name("NAME");
-  verb->add_option("--trace", filter.trace_id, "of this W3C trace id, or a prefix of one")
+  verb->add_option("--trace", filter.trace_id,
+                   "of this W3C trace id, a prefix of one, or a traceparent")
       ->type_name("ID");
   verb->add_option("--model", filter.model, "asked or served; * at the end matches any rest")
       ->type_name("NAME");
@@ -115,7 +139,8 @@ void AddListVerb(CLI::App* app, Context* context) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_flag("--errors", filter.errors_only, "only runs in which something failed");
-  verb->add_option("--error", filter.error, "with this text in an error")->type_name("TEXT");
+  verb->add_option("--error", filter.error, "with this text in an error; capitals do not count")
+      ->type_name("TEXT");
   verb->add_flag("--replays", filter.include_replays, "replays as well");
   verb->add_option("--limit", options->limit, "at most so many, the newest; 0: all")
       ->check(NonNegative())

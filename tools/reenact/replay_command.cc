@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "tools/reenact/interruption.h"
+#include "tools/reenact/override_check.h"
 #include "tools/reenact/terminal_text.h"
 #include "tools/reenact/time_text.h"
 #include "tools/reenact/write_file.h"
@@ -113,6 +114,8 @@ absl::StatusOr<replayer::RunnerResult> ReplayOnce(const schema::RecordedRun& tap
     return absl::FailedPreconditionError(absl::StrCat(
         "run ", schema::ToString(tape.run.id), " is still going on; replay it when it has ended"));
   }
+  const absl::Status overridable = CheckOverrides(tape, options.replay.overrides);
+  if (!overridable.ok()) return overridable;
   Interruption interruption;
   replayer::RunnerOptions interruptible = options;
   interruptible.interrupted = Interruption::Happened;

@@ -38,7 +38,7 @@ absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags
 
 // Runs the program against the tape. Its standard output goes to standard error, so that a report
 // on standard output is the report alone. Ctrl-C ends the program, and then this process.
-// Errors: FailedPrecondition for a run that cannot be replayed; as RunReplay.
+// Errors: FailedPrecondition for a run that cannot be replayed; as CheckOverrides; as RunReplay.
 absl::StatusOr<replayer::RunnerResult> ReplayOnce(const schema::RecordedRun& tape,
                                                   const replayer::RunnerOptions& options);
 

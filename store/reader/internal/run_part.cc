@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+
 #include "schema/varint.h"
 #include "store/reader/internal/utf8.h"
 
@@ -306,7 +308,11 @@ bool Matches(const RunSummary& summary, const RunFilter& filter) {
   if (filter.errors_only && summary.error_calls == 0 && !run_failed) return false;
   if (filter.error.empty()) return true;
   const auto has = [&](const std::string& error) {
-    return error.find(filter.error) != std::string::npos;
+    return std::search(error.begin(), error.end(), filter.error.begin(), filter.error.end(),
+                       [](char a, char b) {
+                         return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
+                                absl::ascii_tolower(static_cast<unsigned char>(b));
+                       }) != error.end();
   };
   return std::any_of(summary.errors.begin(), summary.errors.end(), has) ||
          (run_failed && has(schema::DescribeEnd(summary.state, summary.state_detail)));

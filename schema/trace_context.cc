@@ -1,8 +1,8 @@
-#include "recorder/trace_context.h"
+#include "schema/trace_context.h"
 
 #include <algorithm>
 
-namespace reenact::recorder {
+namespace reenact::schema {
 namespace {
 
 constexpr size_t kTraceIdSize = 32;
@@ -43,4 +43,4 @@ std::string ParseTraceId(std::string_view text) {
   return lower;
 }
 
-}  // namespace reenact::recorder
+}  // namespace reenact::schema
