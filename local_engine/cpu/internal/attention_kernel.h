@@ -82,16 +82,22 @@ REENACT_NUMERICS_FN void ScoreBlock(const AttentionQuery* queries,
   }
 }
 
-// Turns scores into weights: Exp(score - maximum) for live keys, +0 for the others of their blocks.
-// `first` and `end` are live and relative to the split; at least one is.
+// Turns scores into weights: Exp(score - maximum) for live keys, +0 for the others of their blocks,
+// whose scores become -infinity. `first` and `end` are live and relative to the split; at least one
+// is. The sign of a maximum that is zero has no effect on any weight.
 REENACT_NUMERICS_FN void WeighScores(int32_t first, int32_t end, float floor, float* scores,
                                      float* result) {
-  float maximum = floor;
-  for (int32_t j = first; j < end; ++j) maximum = max_select(scores[j], maximum);
   const int32_t begin = first / kKvBlockPositions * kKvBlockPositions;
-  for (int32_t j = begin; j < first; ++j) scores[j] = 0.0f;
-  for (int32_t j = first; j < end; ++j) scores[j] = Exp(sub_rn(scores[j], maximum));
-  for (int32_t j = end; j % kKvBlockPositions != 0; ++j) scores[j] = 0.0f;
+  const int32_t padded_end = (end + kKvBlockPositions - 1) / kKvBlockPositions * kKvBlockPositions;
+  for (int32_t j = begin; j < first; ++j) scores[j] = float_from_bits(0xff800000u);
+  for (int32_t j = end; j < padded_end; ++j) scores[j] = float_from_bits(0xff800000u);
+  Lanes largest = Broadcast(floor);
+  for (int32_t j = begin; j < padded_end; j += 16) largest = Max(Load(scores + j), largest);
+  alignas(64) float lanes[16];
+  Store(lanes, largest);
+  float maximum = floor;
+  for (float lane : lanes) maximum = max_select(lane, maximum);
+  for (int32_t j = begin; j < padded_end; ++j) scores[j] = Exp(sub_rn(scores[j], maximum));
   float sum = 0.0f;
   for (int32_t j = begin; j < end; j += kKvBlockPositions) {
     if (Planted(KernelFault::kWeightsInOrder)) {

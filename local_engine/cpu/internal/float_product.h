@@ -128,12 +128,9 @@ __attribute__((noinline)) void MultiplyVectors(const ProductTile& tile, int firs
       for (int v = 0; v < kTileVectors; ++v) {
         Weights::LoadPair(pair, first_vector + v, &even[v], &odd[v]);
       }
-      // Few rows: the weights come from memory, and are asked for well ahead.
-      if (kRows <= 6) {
-        const char* ahead = reinterpret_cast<const char*>(pair) + 2048;
-        for (size_t line = 0; line < sizeof(*pair) * Weights::kPairElements; line += 64) {
-          __builtin_prefetch(ahead + line);
-        }
+      const char* ahead = reinterpret_cast<const char*>(pair) + kPrefetchBytes;
+      for (size_t line = 0; line < sizeof(*pair) * Weights::kPairElements; line += 64) {
+        __builtin_prefetch(ahead + line);
       }
       pair += Weights::kPairElements;
 #pragma GCC unroll 12
@@ -234,13 +231,20 @@ void PackX(const ActivationRows& source, float* packed) {
   const size_t chunks = FloatChunkCount(source.dim);
   const auto rows = static_cast<size_t>(source.rows);
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
+    // A copy side by side first: rows are often a power of two apart, where they evict each other.
+    alignas(64) float values[kMaxTileRows][kDotChunk];
+    const size_t begin = chunk * kDotChunk;
+    const size_t rest = source.dim - begin;
+    for (size_t m = 0; m < rows; ++m) {
+      const float* from = source.x + m * source.stride + begin;
+      for (size_t k = 0; k < kDotChunk; ++k) values[m][k] = k < rest ? from[k] : 0.0f;
+    }
     for (int sequence = 0; sequence < kDotClasses; ++sequence) {
-      const size_t k = chunk * kDotChunk + 2 * static_cast<size_t>(BitReversed(sequence));
+      const size_t k = 2 * static_cast<size_t>(BitReversed(sequence));
       float* to = packed + (static_cast<size_t>(sequence) * chunks + chunk) * 2 * rows;
       for (size_t m = 0; m < rows; ++m) {
-        const float* from = source.x + m * source.stride;
-        to[m] = k < source.dim ? from[k] : 0.0f;
-        to[rows + m] = k + 1 < source.dim ? from[k + 1] : 0.0f;
+        to[m] = values[m][k];
+        to[rows + m] = values[m][k + 1];
       }
     }
   }

@@ -5,6 +5,7 @@
 //   Lanes                        16 floats
 //   Zero, Broadcast, Load, Store
 //   Fma(a, b, c), Add, Mul       lane by lane, rounded once
+//   Max(a, b)                    a > b ? a : b
 //   Halve16(a)                   the halving tree 8, 4, 2, 1 over the lanes
 //   WidenF16(p), WidenBf16(p)    16 narrow floats, exactly
 //   WidenPairs(p, even, odd)     32 bf16: those with even and those with odd index

@@ -46,6 +46,10 @@ REENACT_NUMERICS_FN Lanes Mul(Lanes a, Lanes b) {
   return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
 }
 
+REENACT_NUMERICS_FN Lanes Max(Lanes a, Lanes b) {
+  return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)};
+}
+
 REENACT_NUMERICS_FN float Halve16(Lanes a) {
   const __m256 of8 = _mm256_add_ps(a.low, a.high);
   const __m128 of4 = _mm_add_ps(_mm256_castps256_ps128(of8), _mm256_extractf128_ps(of8, 1));

@@ -42,6 +42,10 @@ REENACT_NUMERICS_FN Lanes Mul(Lanes a, Lanes b) {
   return _mm512_mul_ps(a, b);
 }
 
+REENACT_NUMERICS_FN Lanes Max(Lanes a, Lanes b) {
+  return _mm512_max_ps(a, b);
+}
+
 REENACT_NUMERICS_FN float Halve16(Lanes a) {
   const __m256 of8 = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
   const __m128 of4 = _mm_add_ps(_mm256_castps256_ps128(of8), _mm256_extractf128_ps(of8, 1));

@@ -51,6 +51,15 @@ REENACT_NUMERICS_FN Lanes Mul(Lanes a, Lanes b) {
   return r;
 }
 
+// Not vmaxq, which has its own opinion on signed zeros and NaN.
+REENACT_NUMERICS_FN Lanes Max(Lanes a, Lanes b) {
+  Lanes r;
+  for (int i = 0; i < 4; ++i) {
+    r.quarter[i] = vbslq_f32(vcgtq_f32(a.quarter[i], b.quarter[i]), a.quarter[i], b.quarter[i]);
+  }
+  return r;
+}
+
 REENACT_NUMERICS_FN float Halve16(Lanes a) {
   const float32x4_t of8_low = vaddq_f32(a.quarter[0], a.quarter[2]);
   const float32x4_t of8_high = vaddq_f32(a.quarter[1], a.quarter[3]);

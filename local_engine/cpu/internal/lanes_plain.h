@@ -55,6 +55,12 @@ REENACT_NUMERICS_FN Lanes Mul(const Lanes& a, const Lanes& b) {
   return r;
 }
 
+REENACT_NUMERICS_FN Lanes Max(const Lanes& a, const Lanes& b) {
+  Lanes r;
+  for (int i = 0; i < 16; ++i) r.lane[i] = max_select(a.lane[i], b.lane[i]);
+  return r;
+}
+
 REENACT_NUMERICS_FN float Halve16(Lanes a) {
   for (int off = 8; off >= 1; off /= 2) {
     for (int i = 0; i < off; ++i) a.lane[i] = add_rn(a.lane[i], a.lane[i + off]);

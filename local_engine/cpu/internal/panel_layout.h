@@ -15,6 +15,9 @@ inline constexpr int kPanelOutputs = 32;  // Outputs (weight rows) packed side b
 inline constexpr int kMaxTileRows = 12;   // Activation rows that one tile multiplies.
 inline constexpr int kDotClasses = 32;    // Accumulators of a sum over K.
 inline constexpr size_t kDotChunk = 64;   // What K is padded to: an even and an odd k a class.
+// How far ahead of its use a panel is asked for. The first tile of rows finds it in memory, and a
+// tile of many rows reads too slowly for the processor to see a stream in it.
+inline constexpr int kPrefetchBytes = 4096;
 
 // The class that stands at place `sequence` of the bit-reversed order.
 REENACT_NUMERICS_FN int BitReversed(int sequence) {

@@ -52,7 +52,7 @@ REENACT_NUMERICS_FN void AddQ8Groups(size_t groups, int first_vector, const int3
 #pragma GCC unroll 2
       for (int v = 0; v < kByteVectors; ++v) {
         w[v] = LoadBytes(bytes + 64 * v);
-        if (kRows <= 4) __builtin_prefetch(bytes + 64 * v + 4096);
+        __builtin_prefetch(bytes + 64 * v + kPrefetchBytes);
       }
       bytes += 4 * kPanelOutputs;
 #pragma GCC unroll 12
@@ -130,7 +130,10 @@ __attribute__((noinline)) void MultiplyW8A8Vectors(const ProductTile& tile, int 
   for (size_t quad = 0; quad < quads; ++quad) {
     Ints w[kByteVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kByteVectors; ++v) w[v] = LoadBytes(bytes + 64 * v);
+    for (int v = 0; v < kByteVectors; ++v) {
+      w[v] = LoadBytes(bytes + 64 * v);
+      __builtin_prefetch(bytes + 64 * v + kPrefetchBytes);
+    }
     bytes += 4 * kPanelOutputs;
 #pragma GCC unroll 12
     for (int m = 0; m < kRows; ++m) {
