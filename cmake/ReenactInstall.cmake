@@ -13,4 +13,6 @@ configure_file(cmake/reenact.pc.in reenact.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/reenact.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET reenact_cli)
   install(TARGETS reenact_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Header-only: a test runs the installed command.
+  install(DIRECTORY replayer/testing/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()

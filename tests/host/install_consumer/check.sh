@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the library into a folder of its own, and builds and runs a stranger's program against it,
-# once through find_package and once through pkg-config.
+# once through find_package and once through pkg-config; and a stranger's test of a fixture.
 # usage: check.sh BUILD_DIR SOURCE_DIR CXX
 set -eu
 build=$1
@@ -17,6 +17,11 @@ cmake -S "$source" -B "$place/consumer" -DCMAKE_PREFIX_PATH="$place/prefix" \
 cmake --build "$place/consumer" >"$place/build.log" || { cat "$place/build.log"; exit 1; }
 "$place/consumer/with_find_package" "$place/store"
 echo "find_package: ok"
+
+"$place/prefix/bin/reenact" --store "$place/store" fixture add last --out "$place/echo.reenact" >/dev/null
+"$place/consumer/replay_test" "$place/echo.reenact" "$place/consumer/with_find_package" "$place/store" >"$place/test.log" ||
+  { cat "$place/test.log"; exit 1; }
+echo "reenact::testing: ok"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$place/prefix" -name reenact.pc)")
 export PKG_CONFIG_PATH

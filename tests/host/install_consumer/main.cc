@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   reenact::RunInfo info;
   info.entry = "main";
   reenact::Run run = recorder.StartRun(info);
-  run.CallTool("echo", "ping", [] { return "pong"; });
+  run.CallTool("echo", argc > 2 ? argv[2] : "ping", [] { return "pong"; });
   run.Finish();
   return recorder.Close(30'000) == REENACT_OK ? 0 : 4;
 }
