@@ -33,6 +33,10 @@ function(reenact_test)
     list(APPEND arg_LABELS sanitized)
     set_property(GLOBAL APPEND PROPERTY REENACT_SANITIZED_TESTS ${arg_NAME})
   endif()
+  # Tests of what several threads do: the target threaded_tests, for the preset tsan.
+  if("threaded" IN_LIST arg_LABELS)
+    set_property(GLOBAL APPEND PROPERTY REENACT_THREADED_TESTS ${arg_NAME})
+  endif()
   set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
