@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""`reenact engine serve` over plain HTTP: limits, shutdown, a client that hangs up, a full queue.
+
+usage: http_test.py --reenact FILE --make-model FILE --scratch DIR"""
+import argparse
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import sys
+import threading
+
+from served_model import ServedModel
+
+ENDLESS = {"model": "random", "messages": [{"role": "user", "content": "hello"}], "logit_bias": {"260": -100},
+           "max_tokens": 900, "n": 24}
+FAILURES = []
+
+
+def expect(holds, what):
+    if not holds:
+        FAILURES.append(what)
+        print(f"FAILED: {what}")
+
+
+def post(port, body, path="/v1/chat/completions", headers=()):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    raw = body if isinstance(body, (bytes, str)) else json.dumps(body)
+    connection.request("POST", path, raw, {"content-type": "application/json", **dict(headers)})
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), text
+
+
+def limits(model):
+    for path, body, status in (("/v1/chat/completions", b"x" * (9 << 20), 413), ("/v1/chat/completions", b"\xff", 400),
+                               ("/v1/nothing", b"{}", 404), ("/v1/models", b"{}", 404)):
+        try:
+            got, _, text = post(model.port, body, path)
+        except (BrokenPipeError, ConnectionResetError):  # The server need not read what is too large.
+            expect(status == 413, f"{path}: the connection broke")
+            continue
+        expect(got == status and "error" in json.loads(text), f"{path}: {got} {text[:80]}, not {status}")
+    got, _, text = post(model.port, {}, headers={"host": "evil.example:80"})
+    expect(got == 403 and "loopback" in json.loads(text)["error"]["message"], f"a foreign host: {got} {text}")
+    with socket.create_connection(("127.0.0.1", model.port)) as raw:
+        raw.sendall(b"nonsense\r\n\r\n")
+        expect(b" 400 " in raw.recv(1000), "nonsense is answered with 400")
+
+
+def open_stream(port, request):
+    """A streamed request, after its first token."""
+    body = json.dumps({**request, "stream": True}).encode()
+    raw = socket.create_connection(("127.0.0.1", port), timeout=60)
+    raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+    seen = b""
+    while b'"content":"' not in seen.split(b'"content":""')[-1]:
+        part = raw.recv(4096)
+        if not part:
+            break
+        seen += part
+    return raw, seen
+
+
+def full_queue_and_hang_up(model):
+    first, seen = open_stream(model.port, ENDLESS)
+    expect(b"text/event-stream" in seen, f"a stream begins with {seen[:80]}")
+    status, headers, text = post(model.port, ENDLESS)
+    expect(status == 503 and headers.get("retry-after") == "1", f"a second request: {status} {text[:100]}")
+    first.close()
+    # Its place is free once the server has noticed.
+    for _ in range(200):
+        status, _, text = post(model.port, {**ENDLESS, "n": 1, "max_tokens": 2})
+        if status == 200:
+            break
+    expect(status == 200, f"the place of a client that hung up stays taken: {text[:100]}")
+
+
+def shutdown(model, with_signal):
+    stream, _ = open_stream(model.port, ENDLESS)
+    rest = []
+    reader = threading.Thread(target=lambda: rest.append(b"".join(iter(lambda: stream.recv(65536), b""))))
+    reader.start()
+    code, said = model.stop(with_signal)
+    reader.join(30)
+    expect(code == 0, f"the exit code after a signal is {code}: {said}")
+    expect(b"shut down" in rest[0] and b"[DONE]" in rest[0], f"the running stream ends with {rest[0][-200:]}")
+    return said
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("reenact", "make-model", "scratch"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    shutil.rmtree(arguments.scratch, ignore_errors=True)
+    arguments.scratch.mkdir(parents=True)
+    model = ServedModel(arguments.reenact, arguments.make_model, arguments.scratch, "random", (), ["--max-requests", "1"])
+    limits(model)
+    full_queue_and_hang_up(model)
+    said = shutdown(model, signal.SIGTERM)
+    expect(re.search(r"[1-9][0-9]* hung up", said), f"nobody hung up: {said}")
+    other = ServedModel(arguments.reenact, arguments.make_model, arguments.scratch, "random")
+    shutdown(other, signal.SIGINT)
+    print(f"{len(FAILURES)} failures")
+    return 1 if FAILURES else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
