@@ -28,6 +28,13 @@ struct RowTiles {
   size_t rows;
 };
 
+// Tiles whose packed activations stay in the third-level cache while all panels pass by.
+size_t TilesAtOnce(const RowTiles& tiles, size_t row_size_bytes) {
+  constexpr size_t kBlockBytes = size_t{4} << 20;
+  const size_t tile_bytes = (tiles.rows + tiles.count - 1) / tiles.count * row_size_bytes;
+  return std::clamp<size_t>(kBlockBytes / tile_bytes, 1, tiles.count);
+}
+
 // What the product needs to know about a type of weights.
 struct ProductKernels {
   void (*multiply)(const ProductTile&);
@@ -128,24 +135,29 @@ absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t ro
   std::byte* packed = device.ActivationScratch(rows * kernels.row_size_bytes);
   absl::Status status = PackActivations(kernels, x, dim, tiles, device, packed);
   if (!status.ok()) return status;
-  // One panel is one piece of work: it stays in the worker's cache while all rows pass by.
-  return device.pool().Run(weights.panel_count(), [&](size_t panel, int worker) {
+  const size_t block_tiles = TilesAtOnce(tiles, kernels.row_size_bytes);
+  const size_t blocks = (tiles.count + block_tiles - 1) / block_tiles;
+  // One panel with a block of rows is one piece of work: it stays in the worker's cache meanwhile.
+  return device.pool().Run(blocks * weights.panel_count(), [&](size_t index, int worker) {
+    const size_t first_tile = index / weights.panel_count() * block_tiles;
+    const size_t panel = index % weights.panel_count();
     std::byte* scratch =
         weights.in_place() ? device.WorkerScratch(worker, weights.panel_size_bytes()) : nullptr;
     const size_t first = panel * kPanelOutputs;
-    ProductTile tile = {
+    ProductTile work = {
         .panel = weights.Panel(panel, scratch),
         .dim = dim,
         .outputs = static_cast<int>(std::min<size_t>(kPanelOutputs, weights.output_dim() - first)),
         .row_scales = weights.row_scales() != nullptr ? weights.row_scales() + first : nullptr,
         .bias = weights.bias() != nullptr ? weights.bias() + first : nullptr,
         .y_stride = weights.output_dim()};
-    for (size_t block = 0; block < tiles.count; ++block) {
-      const size_t begin = tiles.Begin(block);
-      tile.x = packed + begin * kernels.row_size_bytes;
-      tile.rows = static_cast<int>(tiles.Begin(block + 1) - begin);
-      tile.y = y.data() + begin * weights.output_dim() + first;
-      kernels.multiply(tile);
+    const size_t tile_end = std::min(first_tile + block_tiles, tiles.count);
+    for (size_t tile = first_tile; tile < tile_end; ++tile) {
+      const size_t begin = tiles.Begin(tile);
+      work.x = packed + begin * kernels.row_size_bytes;
+      work.rows = static_cast<int>(tiles.Begin(tile + 1) - begin);
+      work.y = y.data() + begin * weights.output_dim() + first;
+      kernels.multiply(work);
     }
   });
 }

@@ -15,6 +15,7 @@
 #include "local_engine/cpu/internal/kernel_table.h"
 #include "local_engine/cpu/isa.h"
 #include "local_engine/cpu/matrix.h"
+#include "local_engine/reference/dot.h"
 #include "tests/local_engine/cpu/kernel_checks.h"
 #include "tests/local_engine/cpu/kernel_testing.h"
 #include "tests/local_engine/reference/adversarial_floats.h"
@@ -57,6 +58,29 @@ TEST_P(MatrixProduct, ThreadsAndRowsInTheBatchChangeNoBit) {
       EXPECT_EQ(DifferentBits(first, std::span(y).first(kOutputs)), 0u)
           << threads << " threads, " << rows << " rows";
     }
+  }
+}
+
+// So large that rows are multiplied in several blocks.
+TEST(MatrixProductInBlocks, EachRowIsTheReferences) {
+  constexpr size_t kRows = 24, kOutputs = 33, kDim = 45000;
+  const StoredWeights weights(DataType::kBF16, kOutputs, kDim, InputKind::kUnit);
+  const Floats x = AdversarialFloats(InputKind::kUnit, kRows * kDim, 8);
+  for (Isa isa : AvailableIsas()) {
+    const auto device = DeviceFor(isa, 2);
+    const auto matrix = Matrix::Make(weights.projection, WeightPlacement::kPacked, device->pool());
+    ASSERT_TRUE(matrix.ok());
+    Floats y(kRows * kOutputs, -7.0f), expected, computed;
+    ASSERT_TRUE(Multiply(*matrix, x, kRows, *device, y).ok());
+    for (size_t m : {0, 5, 6, 11, 12, 18, 23}) {
+      for (size_t n : {m, size_t{32}}) {
+        Floats widened(kDim);
+        WidenRow(weights.tensor, n, widened);
+        expected.push_back(Dot(std::span(x).subspan(m * kDim, kDim), widened));
+        computed.push_back(y[m * kOutputs + n]);
+      }
+    }
+    EXPECT_EQ(DifferentBits(expected, computed), 0u) << IsaName(isa);
   }
 }
 
