@@ -98,29 +98,28 @@ struct Ints {
   __m256i low, high;
 };
 
-// Where a sum of DotBytes starts: `correction` takes back what the bias of the weights adds.
-REENACT_NUMERICS_FN Ints StartSum(int32_t correction) {
-  const __m256i all = _mm256_set1_epi32(correction);
-  return {all, all};
+// LoadBytes takes the bias off the weights: no correction is due.
+REENACT_NUMERICS_FN Ints StartSum(int32_t) {
+  return {_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
 
 REENACT_NUMERICS_FN Ints LoadBytes(const uint8_t* p) {
   const auto* bytes = reinterpret_cast<const __m256i*>(p);
-  return {_mm256_loadu_si256(bytes), _mm256_loadu_si256(bytes + 1)};
+  const __m256i bias = _mm256_set1_epi8(static_cast<char>(0x80));
+  return {_mm256_xor_si256(_mm256_loadu_si256(bytes), bias),
+          _mm256_xor_si256(_mm256_loadu_si256(bytes + 1), bias)};
 }
 
 REENACT_NUMERICS_FN Ints BroadcastBytes(int32_t four) {
-  return StartSum(four);
+  const __m256i all = _mm256_set1_epi32(four);
+  return {all, all};
 }
 
-// maddubs would saturate; bytes are widened to 16 bits, those with even and those with odd index.
+// maddubs saturates with biased weights, of up to 255. With |w|, of up to 128, and x under the sign
+// of w, of up to 127, a sum of two products is at most 32512, and exact.
 REENACT_NUMERICS_FN __m256i DotBytesOf8(__m256i sum, __m256i w, __m256i x) {
-  const __m256i w_even = _mm256_and_si256(w, _mm256_set1_epi32(0x00ff00ff));
-  const __m256i w_odd = _mm256_srli_epi16(w, 8);
-  const __m256i x_even = _mm256_srai_epi16(_mm256_slli_epi16(x, 8), 8);
-  const __m256i x_odd = _mm256_srai_epi16(x, 8);
-  return _mm256_add_epi32(
-      sum, _mm256_add_epi32(_mm256_madd_epi16(w_even, x_even), _mm256_madd_epi16(w_odd, x_odd)));
+  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
 REENACT_NUMERICS_FN Ints DotBytes(Ints sum, Ints w, Ints x) {

@@ -15,7 +15,7 @@ enum class KernelFault {
   kTileUnfused,           // A multiplication and an addition in place of one fma.
   kInPlaceTailDropped,    // The last K of a row that is no multiple of 64.
   kF16Flushes,            // Subnormal weights are read as zero.
-  kQ8PairsSaturate,       // As maddubs does: sums of two products in 16 bits.
+  kQ8PairsSaturate,       // As maddubs does with biased weights: sums of two products in 16 bits.
   kQ8ScaleOfTile,         // One activation scale for all rows computed together.
   kQ8ScalesApart,         // (sum s_x) s_w in place of sum (s_x s_w).
   kQ8ClassesInOrder,      // (a0 + a1) + (a2 + a3).
