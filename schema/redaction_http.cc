@@ -139,6 +139,8 @@ Headers AllowedHeaders(const Headers& headers) {
 }
 
 bool IsAllowedHeader(std::string_view name) {
+  // An allowed prefix may end in a credential: x-inference-api-key.
+  if (IsSecretHeader(name)) return false;
   const std::string plain = PlainHeaderName(name);
   if (Contains(kAllowedHeaders, plain)) return true;
   return std::any_of(kAllowedPrefixes.begin(), kAllowedPrefixes.end(),

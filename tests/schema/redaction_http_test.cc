@@ -20,10 +20,10 @@ TEST(RedactionHttp, OnlyListedHeadersAreStored) {
 
 // cases/replay.md 16
 TEST(RedactionHttp, CredentialsAreKnownByTheirHeaders) {
-  for (const char* name :
-       {"Authorization", "proxy-authorization", "API-KEY", "x-api-key", "X_API_KEY", "xi-api-key",
-        "x-goog-api-key", "X-Amz-Security-Token", "Cookie", "set-cookie", "helicone-auth",
-        "Ocp-Apim-Subscription-Key", "my-own-api-key"}) {
+  for (const char* name : {"Authorization", "proxy-authorization", "API-KEY", "x-api-key",
+                           "X_API_KEY", "xi-api-key", "x-goog-api-key", "X-Amz-Security-Token",
+                           "Cookie", "set-cookie", "helicone-auth", "Ocp-Apim-Subscription-Key",
+                           "my-own-api-key", "x-inference-api-key", "X-Compute-Auth-Token"}) {
     EXPECT_TRUE(IsSecretHeader(name)) << name;
     EXPECT_FALSE(IsAllowedHeader(name)) << name;
   }
