@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/internal/json_text.h"
 #include "schema/redaction.h"
 #include "schema/sse.h"
 
@@ -55,6 +56,15 @@ class LineEnds {
   size_t lf_ = 0;
   size_t cr_ = 0;
 };
+
+// False where decoding would change nothing, whatever backslashes there are. Of binary bytes every
+// 256th is one, and nearly none of those escapes anything.
+bool HoldsEscape(std::string_view text) {
+  for (size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at + 1)) {
+    if (ReadJsonUnit(text, at).written_size > 0) return true;
+  }
+  return false;
+}
 
 // The place after "data:" where the line at `at` begins with it, else `at`.
 size_t AfterDataField(std::string_view text, size_t at) {
@@ -131,7 +141,7 @@ void BodyRedactor::ScanText(const View& view, TextSpan span) {
   for (const TextSpan& found : scanner_.Find(text)) {
     AddEdit(view, {found.begin + span.begin, found.end + span.begin}, Fill::kMark);
   }
-  if (view.level >= kMaxLevel || text.find('\\') == std::string_view::npos) return;
+  if (view.level >= kMaxLevel || !HoldsEscape(text)) return;
   MappedText decoded;
   decoded.AppendDecoded(view.text, span.begin, span.end);
   const View inside{

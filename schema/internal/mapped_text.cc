@@ -8,6 +8,7 @@ namespace reenact::schema::internal {
 
 void MappedText::AppendDecoded(std::string_view source, size_t begin, size_t end, size_t origin) {
   const std::string_view inner = source.substr(0, end);
+  if (text_.empty() && end > begin) text_.reserve(end - begin);  // Decoded text is never longer.
   size_t at = begin;
   while (at < end) {
     const size_t escape = std::min(inner.find('\\', at), end);
