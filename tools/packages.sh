@@ -13,6 +13,17 @@ say() { printf '%s\n' "$*"; }
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
 
+# one_at_a_time FILE: waits until no other script that holds FILE is at work in this checkout: two of them would
+# build and install over each other. Held until this script ends, whatever ends it.
+one_at_a_time() {
+  exec 9>>"$1"
+  if ! flock -n 9; then
+    say "$(cat "$1") is at work in this checkout; waiting for it to end."
+    flock 9
+  fi
+  printf '%s (process %s)\n' "${0##*/}" "$$" >"$1"
+}
+
 missing_packages() {
   for package in "$@"; do
     case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in

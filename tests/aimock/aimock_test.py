@@ -140,7 +140,8 @@ def check_coverage(bench):
     for what, pattern in {"an answer": r"end status=200 code=0 state=1", "HTTP 500": r"status=500",
                           "HTTP 429": r"status=429", "Retry-After": r"retry-after",
                           "a cut stream": r"end status=200 code=(18|56)", "a reset": r"status=0 code=(52|56)",
-                          "a retry": r"attempt 0 failed", "an event stream": r"data: "}.items():
+                          "a retry": r"attempt 0 failed", "an event stream": r"data: ",
+                          "malformed JSON in a 200": r"read \{malformed json.*\n  end status=200"}.items():
         if not re.search(pattern, text):
             sys.exit(f"the traffic held no case of: {what}")
 
