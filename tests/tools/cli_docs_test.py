@@ -11,7 +11,7 @@ VERBS = ["list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
          "replay", "fixture add", "fixture run", "fixture update",
          "export", "import", "verify", "doctor",
-         "engine generate", "engine serve"]
+         "engine generate", "engine score", "engine serve", "engine check", "engine bench"]
 
 
 def help_of(reenact, words):

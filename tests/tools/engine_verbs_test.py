@@ -85,6 +85,41 @@ def messages(verbs):
     verbs.refuses(("generate", "--messages", verbs.file("broken.json", "[{")), "JSON")
 
 
+def score(verbs):
+    document = verbs.json("generate", "--prompt", "hello", "--max-tokens", "6", "--temperature", "1", "--n", "2")
+    known = verbs.file("generated.json", document)
+    scored = verbs.json("score", "--tokens", known, "--top", "2")
+    for before, after in zip(document["samples"], scored["samples"], strict=True):
+        verbs.expect([(token["token"], token["bits"]) for token in before["tokens"]]
+                     == [(token["token"], token["bits"]) for token in after["tokens"]], "other bits than when generated")
+        verbs.expect(after["compared"] == len(after["tokens"]) and after["differences"] == 0, "what was compared")
+    document["samples"][1]["tokens"][2]["bits"] = "0xbf800001"
+    changed = verbs.json("score", "--tokens", verbs.file("changed.json", document), code=1)
+    verbs.expect([sample["differences"] for sample in changed["samples"]] == [0, 1], "a changed bit is one difference")
+    ids = [259] + [token["token"] for token in document["samples"][0]["tokens"]]
+    listed = verbs.json("score", "--tokens", verbs.file("ids.json", ids))
+    verbs.expect(listed["samples"][0]["tokens"][0]["bits"] == scored["samples"][0]["tokens"][0]["bits"],
+                 "a list of ids gives other bits")
+    for content in ("[1]", "{}", "[1, -1]", "[1, 2.5]", '{"prompt_tokens": [1], "samples": [{"tokens": [1]}]}', "[", "7"):
+        verbs.refuses(("score", "--tokens", verbs.file("bad.json", content)), "bad.json")
+    verbs.refuses(("score", "--tokens", verbs.file("ids.json", [1, 99999])), "99999 is not in a vocabulary of 264")
+
+
+def check_and_bench(verbs):
+    checked = verbs.json("check", "--quick", "--only", "batch", "--only", "PREEMPT")
+    verbs.expect([(row["invariance"], row["verdict"]) for row in checked["rows"]]
+                 == [("BATCH", "holds"), ("PREEMPT", "holds")], f"what was checked: {checked['rows']}")
+    for row in checked["rows"]:
+        verbs.expect(row["comparisons"] > 1000 and row["differences"] == 0 and row["proof"], f"{row}")
+    verbs.refuses(("check", "--only", "nonsense"), "there is no invariance NONSENSE", "SEED-ISO")
+    measured = verbs.json("bench", "--runs", "2", "--tokens", "4", "--prompt-tokens", "40", "--batch", "1", "--batch", "3")
+    verbs.expect([(m["name"], m["batch"]) for m in measured["measures"]] == [("prefill", 1), ("decode", 1), ("decode", 3)],
+                 f"what was measured: {measured['measures']}")
+    verbs.expect(all(len(m["of_runs"]) == 2 and m["tokens_per_s"] > 0 for m in measured["measures"]), "the figures")
+    verbs.expect(measured["peak_bytes"] > 1_000_000, "the peak of memory")
+    verbs.refuses(("bench", "--prompt-tokens", "5000"), "do not fit")
+
+
 def refusals(verbs):
     prompt = ("generate", "--prompt", "hello")
     verbs.refuses(prompt, "there is no model at", model=verbs.scratch / "nowhere")
@@ -118,7 +153,7 @@ def main():
     for name in ("reenact", "make-model", "scratch"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     verbs = Verbs(parser.parse_args())
-    for part in (generate, messages, refusals):
+    for part in (generate, messages, score, check_and_bench, refusals):
         part(verbs)
     print(f"{verbs.failures} failures")
     return 1 if verbs.failures else 0

@@ -12,7 +12,10 @@ void AddEngineVerb(CLI::App* app, Context* context) {
   group->require_subcommand(1);
   group->footer("Example:\n  reenact engine generate --model models/qwen3-0.6b --prompt 'Once'");
   AddEngineGenerate(group, context);
+  AddEngineScore(group, context);
   AddEngineServe(group, context);
+  AddEngineCheck(group, context);
+  AddEngineBench(group, context);
 }
 
 }  // namespace reenact::tools

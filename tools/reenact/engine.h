@@ -8,7 +8,10 @@
 namespace reenact::tools {
 
 void AddEngineGenerate(CLI::App* group, Context* context);
+void AddEngineScore(CLI::App* group, Context* context);
 void AddEngineServe(CLI::App* group, Context* context);
+void AddEngineCheck(CLI::App* group, Context* context);
+void AddEngineBench(CLI::App* group, Context* context);
 
 }  // namespace reenact::tools
 

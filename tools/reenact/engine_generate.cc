@@ -77,17 +77,6 @@ absl::StatusOr<std::vector<int32_t>> EncodePrompt(const GenerateOptions& options
                             .now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone())});
 }
 
-absl::Status Run(Engine* engine, RequestId id, size_t prompt_size, bool show, const bool* begun) {
-  Progress progress(show && prompt_size >= kLongPrompt, "reading the prompt");
-  while (!engine->IsFinished(id)) {
-    if (absl::StatusOr<bool> more = engine->Step(); !more.ok()) return more.status();
-    if (!*begun) {
-      progress.Show(engine->counters().prefill_rows, static_cast<int64_t>(prompt_size));
-    }
-  }
-  return absl::OkStatus();
-}
-
 void WriteSample(const Engine& engine, const Completion& completion, JsonWriter* json) {
   json->BeginObject();
   json->TextField("text", completion.text);
@@ -176,19 +165,21 @@ int Generate(const GenerateOptions& options, const Context& context) {
   request.prompt = *prompt;
   request.logprobs = context.json || options.logprobs > 0;
   request.top_logprobs = options.logprobs;
-  bool begun = false;
+  std::optional<Progress> progress;
+  progress.emplace(context.progress && prompt->size() >= kLongPrompt, "reading the prompt");
+  request.on_prefill_progress = [&progress](int32_t done_tokens, int32_t total_tokens) {
+    if (progress.has_value()) progress->Show(done_tokens, total_tokens);
+  };
   const bool streams = !context.json && request.sample_count == 1;
-  request.on_delta = [&begun, streams](const Delta& delta) {
-    begun = true;
+  request.on_delta = [&progress, streams](const Delta& delta) {
+    progress.reset();  // Clears its line before there is text.
     if (!streams || delta.text.empty()) return;
     Print(PrintableLines(delta.text));
     std::fflush(stdout);
   };
   const absl::StatusOr<RequestId> id = (*engine)->Submit(request);
   if (!id.ok()) return Fail(context, id.status());
-  absl::Status status = Run(engine->get(), *id, prompt->size(), context.progress, &begun);
-  if (!status.ok()) return FailWith(context, status, kExitInconclusive);
-  const absl::StatusOr<Answer> answer = (*engine)->Take(*id);
+  const absl::StatusOr<Answer> answer = (*engine)->RunToEnd(*id);
   if (!answer.ok()) return FailWith(context, answer.status(), kExitInconclusive);
   for (const Completion& completion : answer->completions) {
     if (!completion.status.ok()) return FailWith(context, completion.status, kExitInconclusive);
