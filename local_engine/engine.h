@@ -8,8 +8,9 @@
 //
 // Bits: tokens, logprobs and KV bytes of a request depend on the weights, the request and its seed.
 // They do not depend on what else is running, on the order of submission, on how a prompt was cut
-// into chunks, on prefix-cache hits, on preemptions, or on any option below. The numerics profile
-// is "n1"; there is no other.
+// into chunks, on prefix-cache hits, on preemptions, or on any option below: that is the numerics
+// profile "n1". The other one, "stock", is never silent: it imitates production kernels, whose bits
+// follow the load, and records what they followed.
 
 #ifndef REENACT_LOCAL_ENGINE_ENGINE_H_
 #define REENACT_LOCAL_ENGINE_ENGINE_H_
@@ -26,6 +27,7 @@
 #include "absl/status/statusor.h"
 
 #include "local_engine/chat_template/chat_template.h"
+#include "local_engine/engine/stock_schedule.h"
 #include "local_engine/numerics/sha256.h"
 #include "local_engine/reference/sampler.h"
 
@@ -36,7 +38,13 @@ enum class BackendKind {
   kReference,  // The scalar definition of the profile: some hundred times slower.
 };
 
+enum class Profile {
+  kN1,
+  kStock,  // Only on kCpu. To summon an incident that load makes, and to replay it.
+};
+
 struct EngineOptions {
+  Profile profile = Profile::kN1;
   BackendKind backend = BackendKind::kCpu;
   // The next three are of kCpu.
   int32_t threads = 0;  // 0: one for each physical core; one for a model of a few megabytes.
@@ -61,7 +69,7 @@ struct EngineOptions {
 
 // What the answers of an engine are a function of, beside the request.
 struct EngineIdentity {
-  std::string profile;         // "n1"
+  std::string profile;         // "n1" or "stock"
   std::string engine_version;  // Of the meaning of results, not of the release.
   std::string cache_type;      // "F32", "F16" or "BF16"
   Sha256Digest weights = {};   // The Merkle root over the tensors.
@@ -70,7 +78,7 @@ struct EngineIdentity {
   Sha256Digest tokenizer = {};      // Zero without one.
   Sha256Digest chat_template = {};  // Zero without one.
 
-  // "n1-" and 16 hexadecimal digits over all of the above.
+  // "n1-" or "stock-" and 16 hexadecimal digits over all of the above.
   std::string Fingerprint() const;
 };
 
@@ -118,6 +126,9 @@ struct Request {
   int32_t top_logprobs = 0;      // So many beside each chosen one; needs logprobs.
   bool prompt_logprobs = false;  // Of sample 0; the prompt's prefix is not taken from the cache.
   bool kv_digest = false;
+  // Profile "stock": the record of an earlier sample, which is computed as it says, whatever runs
+  // beside it, and without the prefix cache. For a request of one sample. Empty: the load decides.
+  StockSchedule schedule;
   std::function<void(const Delta&)> on_delta;  // Called from Submit, Step, Cancel; calls no engine.
   // Called from Step after each part of the prompt of sample 0: tokens that are computed, found in
   // the prefix cache or not, and those to be computed in all. After a preemption it begins again.
@@ -137,6 +148,7 @@ struct Completion {
   // Over keys, then values, layer by layer, of every position but the last token's, as binary32:
   // where Request::kv_digest asked.
   Sha256Digest kv_digest = {};
+  StockSchedule schedule;  // Of profile "stock"; empty in "n1".
 };
 
 struct Answer {

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 
+#include "local_engine/engine/stock_schedule.h"
 #include "local_engine/model/load_model.h"
 
 namespace reenact::local_engine {
@@ -27,6 +28,8 @@ struct StepSequence {
   int32_t first_position = 0;  // Of tokens[0]. The positions before it are in the pages.
   std::span<const int32_t> tokens;
   int32_t logits_count = 0;  // The last so many tokens want logits.
+  // Of profile "stock" alone, which asks for them; null in n1, where bits obey no setting.
+  const StockSettings* stock_settings = nullptr;
 };
 
 struct SequenceOutput {

@@ -98,6 +98,13 @@ absl::Status CheckStops(const Request& request) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSchedule(const Request& request, bool is_taken) {
+  if (request.schedule.empty()) return absl::OkStatus();
+  if (!is_taken) return Refuse("a schedule is of profile \"stock\" alone");
+  if (request.sample_count != 1) return Refuse("a schedule is that of one sample");
+  return CheckStockSchedule(request.schedule);
+}
+
 }  // namespace
 
 absl::Status CheckRequest(const Request& request, const RequestLimits& limits) {
@@ -108,6 +115,7 @@ absl::Status CheckRequest(const Request& request, const RequestLimits& limits) {
   status.Update(CheckSampling(request.sampling));
   status.Update(CheckBiases(request, limits.vocabulary_size));
   status.Update(CheckStops(request));
+  status.Update(CheckSchedule(request, limits.takes_schedules));
   return status;
 }
 

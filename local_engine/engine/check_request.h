@@ -14,6 +14,7 @@ namespace reenact::local_engine {
 struct RequestLimits {
   int32_t vocabulary_size = 0;
   int32_t max_positions = 0;  // That one sequence can have.
+  bool takes_schedules = false;
 };
 
 // InvalidArgument names the first value that is out of its range, and the range.

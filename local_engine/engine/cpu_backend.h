@@ -11,13 +11,15 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
+#include "local_engine/engine.h"
 #include "local_engine/engine/backend.h"
 #include "local_engine/model/load_model.h"
 
 namespace reenact::local_engine {
 
-// None of them has a say in the bits.
+// None of them but the profile has a say in the bits.
 struct CpuBackendOptions {
+  Profile profile = Profile::kN1;
   int32_t max_positions = 0;
   int32_t thread_count = 0;  // 0: one for each physical core; one for a model of a few megabytes.
   std::string isa;           // A name of cpu/isa.h; empty: the fastest that is available.

@@ -47,6 +47,9 @@ absl::Status CheckOptions(const EngineOptions& options) {
   for (const auto& [name, value] : positive) {
     if (value < 1) return absl::InvalidArgumentError(std::string(name) + " is less than 1");
   }
+  if (options.profile == Profile::kStock && options.backend != BackendKind::kCpu) {
+    return absl::InvalidArgumentError("profile \"stock\" has no reference backend");
+  }
   if (options.threads < 0) return absl::InvalidArgumentError("threads is negative");
   if (options.page_count < 0) return absl::InvalidArgumentError("page_count is negative");
   if (options.prefix_hash_bits < 0 || options.prefix_hash_bits > 64) {
@@ -83,7 +86,8 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const EngineOptions& option
     return MakeReferenceBackend(model, options.max_positions);
   }
   return MakeCpuBackend(model,
-                        {.max_positions = options.max_positions,
+                        {.profile = options.profile,
+                         .max_positions = options.max_positions,
                          .thread_count = options.threads,
                          .isa = options.isa,
                          .weights_in_place = options.mmap},
@@ -121,6 +125,7 @@ struct Engine::Parts {
 
   void CountStep(std::span<const Scheduler::Piece> step);
   void HashKv(const Sequence& sequence);
+  void RecordSettings(std::span<const Scheduler::Piece> step);
 };
 
 Engine::Engine(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -141,7 +146,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
   p->model = *std::move(model);
   p->text = *std::move(text);
   LoadProgress progress(*p->model, options);
-  p->identity = IdentityOf(*p->model, p->tokenizer(), p->text.template_source,
+  p->identity = IdentityOf(*p->model, options.profile, p->tokenizer(), p->text.template_source,
                            [&](int64_t bytes) { progress.Add(bytes); });
   p->options.max_positions = std::min(options.max_positions, p->model->config.max_positions);
   if (options.page_count == 0) {
@@ -224,7 +229,8 @@ std::string Engine::BytesOf(int32_t token) const {
 absl::StatusOr<RequestId> Engine::Submit(Request request) {
   Parts& p = *parts_;
   const RequestLimits limits = {.vocabulary_size = vocabulary_size(),
-                                .max_positions = max_positions()};
+                                .max_positions = max_positions(),
+                                .takes_schedules = p.options.profile == Profile::kStock};
   if (absl::Status status = CheckRequest(request, limits); !status.ok()) return status;
 
   auto running = std::make_unique<RunningRequest>();
@@ -255,7 +261,11 @@ absl::StatusOr<bool> Engine::Step() {
   Parts& p = *parts_;
   if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
   const std::vector<Scheduler::Piece> step = p.scheduler->NextStep();
-  if (step.empty()) return !p.scheduler->idle();
+  if (step.empty()) {
+    p.scheduler->Sweep();  // A schedule that ended early has ended its sequence.
+    return !p.scheduler->idle();
+  }
+  if (p.options.profile == Profile::kStock) p.RecordSettings(step);
   std::vector<StepSequence> rows;
   for (const Scheduler::Piece& piece : step) rows.push_back(piece.sequence->Rows(piece.row_count));
   std::vector<SequenceOutput> outputs;
@@ -293,6 +303,18 @@ void Engine::Parts::CountStep(std::span<const Scheduler::Piece> step) {
   counters.prefill_rows += prefill_rows;
   if (decode_rows > 0 && prefill_rows > 0) ++counters.mixed_steps;
   counters.most_co_resident = std::max<int64_t>(counters.most_co_resident, co_resident);
+}
+
+// Settings of each sequence: those of its record, else what the load makes of them.
+void Engine::Parts::RecordSettings(std::span<const Scheduler::Piece> step) {
+  int32_t step_rows = 0;
+  for (const Scheduler::Piece& piece : step) step_rows += piece.row_count;
+  for (const Scheduler::Piece& piece : step) {
+    piece.sequence->RecordSettings(piece.row_count,
+                                   {.step_rows = step_rows,
+                                    .step_sequences = static_cast<int32_t>(step.size()),
+                                    .cached_keys = piece.sequence->cached_keys()});
+  }
 }
 
 void Engine::Parts::HashKv(const Sequence& sequence) {

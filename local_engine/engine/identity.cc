@@ -69,7 +69,7 @@ Sha256Digest ConfigurationDigest(const ModelConfig& config) {
 
 }  // namespace
 
-EngineIdentity IdentityOf(const Model& model, const Tokenizer* tokenizer,
+EngineIdentity IdentityOf(const Model& model, Profile profile, const Tokenizer* tokenizer,
                           std::string_view chat_template,
                           absl::FunctionRef<void(int64_t bytes)> on_read) {
   const auto forget = [&](std::span<const std::byte> bytes) {
@@ -77,7 +77,7 @@ EngineIdentity IdentityOf(const Model& model, const Tokenizer* tokenizer,
     on_read(std::ssize(bytes));
   };
   const int32_t positions = std::min(model.config.max_positions, kHashedPositions);
-  EngineIdentity identity{.profile = "n1",
+  EngineIdentity identity{.profile = profile == Profile::kN1 ? "n1" : "stock",
                           .engine_version = kEngineVersion,
                           .cache_type = DataTypeName(model.weights.cache_type),
                           .weights = DigestOf(model.tensors, forget).root,

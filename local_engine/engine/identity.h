@@ -16,7 +16,7 @@ namespace reenact::local_engine {
 
 // Reads every byte of the weights, and tells `on_read` how many after some megabytes each; they do
 // not stay in the process's memory. `tokenizer` may be null, `chat_template` empty.
-EngineIdentity IdentityOf(const Model& model, const Tokenizer* tokenizer,
+EngineIdentity IdentityOf(const Model& model, Profile profile, const Tokenizer* tokenizer,
                           std::string_view chat_template,
                           absl::FunctionRef<void(int64_t bytes)> on_read);
 

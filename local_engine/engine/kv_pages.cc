@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "local_engine/engine/planted_fault.h"
 
@@ -63,11 +64,13 @@ KvPages::Prefix KvPages::Find(std::span<const int32_t> tokens, int32_t most_page
     if (++pages_[*page].references == 1) unread_.erase(pages_[*page].last_read);
     prefix.pages.push_back(*page);
     prefix.id = pages_[*page].id;
+    for (const StockStep& step : pages_[*page].schedule) AppendToSchedule(step, &prefix.schedule);
   }
   return prefix;
 }
 
-PrefixId KvPages::Publish(int32_t page, PrefixId parent, std::span<const int32_t> tokens) {
+PrefixId KvPages::Publish(int32_t page, PrefixId parent, std::span<const int32_t> tokens,
+                          StockSchedule schedule) {
   if (!options_.prefix_cache) return 0;
   if (const std::optional<int32_t> known = FindPage(parent, tokens); known.has_value()) {
     return pages_[*known].id;
@@ -77,6 +80,7 @@ PrefixId KvPages::Publish(int32_t page, PrefixId parent, std::span<const int32_t
   published.parent = parent;
   published.hash = HashOf(parent, tokens);
   std::copy(tokens.begin(), tokens.end(), published.tokens.begin());
+  published.schedule = std::move(schedule);
   by_hash_.emplace(published.hash, page);
   return published.id;
 }

@@ -45,7 +45,8 @@ class KvPages {
 
   struct Prefix {
     std::vector<int32_t> pages;
-    PrefixId id = 0;  // Of the last page.
+    PrefixId id = 0;         // Of the last page.
+    StockSchedule schedule;  // As the pages were computed.
   };
 
   // The longest known beginning of `tokens`, at most `most_pages`. The tokens of every page are
@@ -53,9 +54,10 @@ class KvPages {
   Prefix Find(std::span<const int32_t> tokens, int32_t most_pages);
 
   // Makes a full page findable: its 32 tokens after the prefix `parent`. Where an equal page is
-  // known already this one stays private. Returns the name of the longer prefix, 0 when the cache
-  // is off.
-  PrefixId Publish(int32_t page, PrefixId parent, std::span<const int32_t> tokens);
+  // known already this one stays private. `schedule` says how it was computed, in profile "stock".
+  // Returns the name of the longer prefix, 0 when the cache is off.
+  PrefixId Publish(int32_t page, PrefixId parent, std::span<const int32_t> tokens,
+                   StockSchedule schedule = {});
 
  private:
   struct Page {
@@ -65,6 +67,7 @@ class KvPages {
     uint64_t hash = 0;
     uint64_t last_read = 0;
     std::array<int32_t, kPagePositions> tokens = {};
+    StockSchedule schedule;
   };
 
   uint64_t HashOf(PrefixId parent, std::span<const int32_t> tokens) const;

@@ -56,9 +56,11 @@ std::vector<Scheduler::Piece> Scheduler::FillStep() {
     // A preemption takes sequences from the end of running_, so the index is checked each time.
     for (size_t i = 0; i < running_.size() && rows_left > 0; ++i) {
       Sequence* sequence = running_[i].get();
+      if (!sequence->FollowSchedule()) continue;
       const int32_t pending = sequence->target() - sequence->computed();
       if (pending <= 0 || (pending == 1) != one_token) continue;
-      const int32_t row_count = std::min({pending, rows_left, options_.max_chunk_rows});
+      const int32_t row_count =
+          std::min({pending, rows_left, options_.max_chunk_rows, sequence->MostRows()});
       if (!ReservePages(sequence, sequence->computed() + row_count)) continue;
       step.push_back({sequence, row_count});
       rows_left -= row_count;

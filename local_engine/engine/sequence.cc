@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,7 @@ int32_t Sequence::target() const {
 }
 
 int32_t Sequence::MostCachedPages() const {
+  if (!running_->request.schedule.empty()) return 0;
   return std::max(0, std::min(next_to_score_, target()) - 1) / kPagePositions;
 }
 
@@ -46,12 +48,18 @@ void Sequence::Start(KvPages::Prefix prefix) {
   published_pages_ = static_cast<int32_t>(pages_.size());
   published_prefix_ = prefix.id;
   computed_ = published_pages_ * kPagePositions;
+  cached_keys_ = computed_;
+  StockSchedule& record = completion().schedule;
+  first_step_ = record.size();
+  record.insert(record.end(), prefix.schedule.begin(), prefix.schedule.end());
   if (completion().preemptions == 0) completion().cached_positions = computed_;
 }
 
 std::vector<int32_t> Sequence::TakePages() {
   recompute_end_ = std::max(recompute_end_, computed_);
   computed_ = 0;
+  schedule_step_ = 0;
+  schedule_rows_ = 0;
   published_pages_ = 0;
   published_prefix_ = 0;
   if (Planted(EngineFault::kPreemptCountsTwice) && !finished_) {
@@ -62,13 +70,51 @@ std::vector<int32_t> Sequence::TakePages() {
   return std::exchange(pages_, {});
 }
 
+bool Sequence::FollowSchedule() {
+  const StockSchedule& schedule = running_->request.schedule;
+  if (schedule.empty()) return true;
+  if (finished_) return false;
+  if (schedule_step_ < schedule.size() &&
+      schedule_rows_ == schedule[schedule_step_].position_count) {
+    ++schedule_step_;
+    schedule_rows_ = 0;
+  }
+  if (schedule_step_ == schedule.size()) {
+    Finish(FinishReason::kError,
+           absl::FailedPreconditionError("the schedule ends before position " +
+                                         std::to_string(computed_)));
+    return false;
+  }
+  const StockStep& step = schedule[schedule_step_];
+  if (step.first_position + schedule_rows_ != computed_) {
+    computed_ = step.first_position + schedule_rows_;
+    first_step_ = completion().schedule.size();
+  }
+  return true;
+}
+
+int32_t Sequence::MostRows() const {
+  const StockSchedule& schedule = running_->request.schedule;
+  if (schedule.empty()) return std::numeric_limits<int32_t>::max();
+  return schedule[schedule_step_].position_count - schedule_rows_;
+}
+
+void Sequence::RecordSettings(int32_t row_count, const StockLoad& load) {
+  const StockSchedule& schedule = running_->request.schedule;
+  settings_ = schedule.empty() ? ChooseStockSettings(load) : schedule[schedule_step_].settings;
+  has_settings_ = true;
+  schedule_rows_ += row_count;
+  AppendToSchedule({computed_, row_count, settings_}, &completion().schedule);
+}
+
 StepSequence Sequence::Rows(int32_t row_count) const {
   const int32_t end = computed_ + row_count;
   return {.pages = pages_,
           .first_position = computed_,
           .tokens = std::span(tokens_).subspan(static_cast<size_t>(computed_),
                                                static_cast<size_t>(row_count)),
-          .logits_count = std::max(0, end - std::max(computed_, next_to_score_ - 1))};
+          .logits_count = std::max(0, end - std::max(computed_, next_to_score_ - 1)),
+          .stock_settings = has_settings_ ? &settings_ : nullptr};
 }
 
 void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, int32_t batch_row) {
@@ -95,14 +141,18 @@ void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, in
 }
 
 void Sequence::PublishPages(KvPages* kv_pages) {
+  // A schedule may compute a page again, which nobody else may have then.
+  if (!running_->request.schedule.empty()) return;
   const int32_t early = Planted(EngineFault::kCachePublishesEarly) ? kPagePositions / 2 : 0;
   const auto known = static_cast<int32_t>(tokens_.size());
   const int32_t full = std::min(computed_ + early, known) / kPagePositions;
   for (; published_pages_ < full; ++published_pages_) {
     const auto index = static_cast<size_t>(published_pages_);
-    published_prefix_ =
-        kv_pages->Publish(pages_[index], published_prefix_,
-                          std::span(tokens_).subspan(index * kPagePositions, kPagePositions));
+    const int32_t begin = published_pages_ * kPagePositions;
+    published_prefix_ = kv_pages->Publish(
+        pages_[index], published_prefix_,
+        std::span(tokens_).subspan(static_cast<size_t>(begin), kPagePositions),
+        PartOfSchedule(completion().schedule, first_step_, begin, begin + kPagePositions));
   }
 }
 

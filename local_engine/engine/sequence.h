@@ -59,6 +59,20 @@ class Sequence {
   // Pages of the known beginning that the prefix cache may give: not those whose logits are needed.
   int32_t MostCachedPages() const;
 
+  // Profile "stock": keys that the prefix cache gave this time.
+  int32_t cached_keys() const { return cached_keys_; }
+
+  // Before rows are chosen, goes where the request's schedule goes on: back, after a preemption
+  // that it records. False when there is nothing to compute; where the schedule ends too early the
+  // sequence ends with an error. Without a schedule, true.
+  bool FollowSchedule();
+
+  // That one step may compute: all, or what is left of a step of the schedule.
+  int32_t MostRows() const;
+
+  // The settings of the next `row_count` rows, into the record of the sample.
+  void RecordSettings(int32_t row_count, const StockLoad& load);
+
   // Begins, or begins again, behind a prefix from the cache.
   void Start(KvPages::Prefix prefix);
 
@@ -99,6 +113,12 @@ class Sequence {
   int32_t computed_ = 0;
   int32_t recompute_end_ = 0;  // Positions that were computed once.
   bool finished_ = false;
+  int32_t cached_keys_ = 0;
+  size_t schedule_step_ = 0;  // Of the request's schedule, and how much of it is computed.
+  int32_t schedule_rows_ = 0;
+  size_t first_step_ = 0;   // Of the record, since the sequence began the last time.
+  StockSettings settings_;  // Of the rows that are computed next.
+  bool has_settings_ = false;
   std::vector<int32_t> pages_;
   int32_t published_pages_ = 0;
   PrefixId published_prefix_ = 0;

@@ -22,6 +22,7 @@ StepRows::StepRows(std::span<const StepSequence> sequences, std::vector<Sequence
     parts_.push_back({i, positions_.size(), sequence.tokens.size()});
     for (size_t row = 0; row < sequence.tokens.size(); ++row) {
       positions_.push_back(sequence.first_position + static_cast<int32_t>(row));
+      settings_.push_back(sequence.stock_settings);
     }
   }
 }
@@ -51,10 +52,12 @@ absl::Status StepRows::EndUnsound(int32_t layer, const char* what, RowBuffer* ch
 void StepRows::Keep(std::span<const Part> sound, std::initializer_list<RowBuffer*> buffers) {
   std::vector<Part> moved;
   std::vector<int32_t> positions;
+  std::vector<const StockSettings*> settings;
   for (const Part& part : sound) {
     const size_t to = positions.size();
     for (size_t row = 0; row < part.row_count; ++row) {
       positions.push_back(positions_[part.first_row + row]);
+      settings.push_back(settings_[part.first_row + row]);
       for (RowBuffer* buffer : buffers) {
         const std::span<float> from = buffer->Row(part.first_row + row);
         std::copy(from.begin(), from.end(), buffer->Row(to + row).begin());
@@ -64,6 +67,7 @@ void StepRows::Keep(std::span<const Part> sound, std::initializer_list<RowBuffer
   }
   parts_ = moved;
   positions_ = positions;
+  settings_ = settings;
 }
 
 }  // namespace reenact::local_engine

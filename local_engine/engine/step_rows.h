@@ -56,6 +56,9 @@ class StepRows {
 
   std::span<const int32_t> positions() const { return positions_; }  // [count]
 
+  // One for each row; null in n1.
+  std::span<const StockSettings* const> settings() const { return settings_; }
+
   // Ends each sequence with a row of `checked` that holds something not finite: its output says so,
   // and its rows leave this object and the buffers `kept`, of which `checked` is one where it is
   // read again. Errors are those of CpuDevice::Run.
@@ -69,6 +72,7 @@ class StepRows {
   std::vector<SequenceOutput>* outputs_;
   std::vector<Part> parts_;
   std::vector<int32_t> positions_;
+  std::vector<const StockSettings*> settings_;
 };
 
 }  // namespace reenact::local_engine
