@@ -1,6 +1,6 @@
-// Profile "stock" beside "n1" under a load that changes: many identical requests, greedy, among
-// others. n1 gives one text and one series of bits; stock gives several, and each of them comes
-// back exactly from its recorded schedule. REENACT_LONG: 1,000 requests in place of 60.
+// Profile "stock" beside "n1" under a load that changes: many identical requests among others. n1,
+// greedy or with a seed, gives one text and one series of bits; stock gives several, and each of
+// them comes back exactly from its recorded schedule. REENACT_LONG: 1,000 requests in place of 60.
 
 #include <algorithm>
 #include <cstddef>
@@ -162,18 +162,25 @@ void ExpectReplays(const std::string& path, const Request& request,
               static_cast<long long>(comparisons));
 }
 
+void ExpectOneAnswerOfN1(const char* name, Engine* engine, const Request& request) {
+  const std::vector<Answer> answers = RunUnderLoad(engine, request, RequestCount());
+  const Variants one = VariantsOf(answers);
+  Report(name, *engine, answers.size(), one);
+  EXPECT_EQ(one.texts.size(), 1u);
+  EXPECT_EQ(one.series.size(), 1u);
+  EXPECT_GT(engine->counters().most_co_resident, 8);
+}
+
 void ExpectOneAnswerOfN1AndReplaysOfStock(const char* name, const std::string& path,
                                           const Request& request) {
   // Few pages: the crowd is preempted now and then.
   const int32_t page_count = 12 * (request.max_tokens / 32 + 2);
   const std::unique_ptr<Engine> n1 = Load(path, {.page_count = page_count});
   ASSERT_NE(n1, nullptr);
-  const std::vector<Answer> equal = RunUnderLoad(n1.get(), request, RequestCount());
-  const Variants one = VariantsOf(equal);
-  Report(name, *n1, equal.size(), one);
-  EXPECT_EQ(one.texts.size(), 1u);
-  EXPECT_EQ(one.series.size(), 1u);
-  EXPECT_GT(n1->counters().most_co_resident, 8);
+  ExpectOneAnswerOfN1(name, n1.get(), request);
+  Request seeded = request;
+  seeded.sampling.temperature = 0.8f;
+  ExpectOneAnswerOfN1(name, n1.get(), seeded);
 
   const std::unique_ptr<Engine> stock =
       Load(path, {.profile = Profile::kStock, .page_count = page_count});
