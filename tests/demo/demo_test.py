@@ -6,6 +6,7 @@ nothing live. Then what must not pass: a changed prompt, and a program that goes
 usage: demo_test.py --build DIR --scratch DIR [--replays N]"""
 import argparse
 import concurrent.futures
+import datetime
 import json
 import os
 import pathlib
@@ -16,6 +17,16 @@ import threading
 import time
 import urllib.error
 import urllib.request
+
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "tools/demo_model/refund-1"
+# What a customer of run_demo says; the model pays 1,090.00 for A-1046, which cost 1,299.00.
+MESSAGE = "It arrived damaged. Please refund it."
+
+
+def hours_to_march_2026():
+    """From now to the day that the demo plays on; the model's prompt holds the date."""
+    day = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.timezone.utc)
+    return int((day - datetime.datetime.now(datetime.timezone.utc)).total_seconds() / 3600)
 
 
 def wait_for(path):
@@ -47,21 +58,22 @@ class Demo:
         self.ledger = scratch / "refunds.jsonl"
         self.reenact = build / "tools/reenact/reenact"
         self.service = build / "tools/demo/refund_service"
-        self.provider = build / "tools/demo/demo_provider"
         self.leaky = build / "tests/demo/leaky_client"
 
     def record(self):
         """Six refunds at once. Returns the runs as (id, answer)."""
         provider_port, service_port = self.scratch / "provider.port", self.scratch / "service.port"
-        servers = [subprocess.Popen([self.provider, "--port-file", provider_port], stdout=subprocess.DEVNULL)]
+        servers = [subprocess.Popen([self.reenact, "engine", "serve", "--model", MODEL, "--port-file", provider_port],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
         try:
             servers.append(subprocess.Popen(
                 [self.service, "--port-file", service_port, "--store", self.store, "--ledger", self.ledger,
-                 "--provider", f"http://127.0.0.1:{wait_for(provider_port)}/v1"], stdout=subprocess.DEVNULL))
+                 "--provider", f"http://127.0.0.1:{wait_for(provider_port)}/v1",
+                 "--clock-offset-hours", str(hours_to_march_2026())], stdout=subprocess.DEVNULL))
             port = wait_for(service_port)
             with concurrent.futures.ThreadPoolExecutor(6) as pool:
-                orders = ["A-1042", "A-1042", "A-1043", "A-1044", "A-1045", "A-1042"]
-                asked = [pool.submit(post, port, order, f"It arrived damaged ({i}).") for i, order in enumerate(orders)]
+                orders = ["A-1042", "A-1042", "A-1043", "A-1044", "A-1045", "A-1046"]
+                asked = [pool.submit(post, port, order, MESSAGE) for order in orders]
                 return [one.result() for one in asked]
         finally:
             for server in reversed(servers):
@@ -98,7 +110,7 @@ def replay_many(demo, run, count):
         stop = threading.Event()
         others = threading.Thread(target=disturb, args=(port_file, stop))
         others.start()
-        code, report, errors = demo.replay(run, "--clock-offset-hours", "48", "--jitter-seed", str(i + 1),
+        code, report, errors = demo.replay(run, "--clock-offset-hours", str(hours_to_march_2026() + 48), "--jitter-seed", str(i + 1),
                                            "--port-file", port_file)
         stop.set()
         others.join()
@@ -169,7 +181,7 @@ def main():
         os.environ.pop(name, None)
     demo = Demo(arguments.build, arguments.scratch)
     runs = demo.record()
-    wrong = [run for run, answer in runs if '"amount_cents": 120000' in json.dumps(answer)]
+    wrong = [run for run, answer in runs if '"amount_cents": 109000' in json.dumps(answer)]
     if not wrong:
         sys.exit(f"no refund went wrong: {runs}")
     paid = demo.ledger.read_text()

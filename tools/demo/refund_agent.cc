@@ -47,7 +47,7 @@ std::string Hex(uint64_t value) {
 // A number that nobody recorded: what the tool mints for itself.
 std::string MintRefundId() {
   std::random_device device;
-  return "rf_" + Hex((uint64_t{device()} << 32) | device());
+  return "rf_" + Hex(device()).substr(8);
 }
 
 ordered_json ToolMessage(const RequestedTool& tool, const std::string& result) {
