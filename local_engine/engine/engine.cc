@@ -19,11 +19,10 @@
 
 #include "local_engine/engine/backend.h"
 #include "local_engine/engine/check_request.h"
-#include "local_engine/engine/cpu_backend.h"
-#include "local_engine/engine/cpu_weights.h"
 #include "local_engine/engine/identity.h"
 #include "local_engine/engine/kv_pages.h"
 #include "local_engine/engine/load_text.h"
+#include "local_engine/engine/make_backend.h"
 #include "local_engine/engine/scheduler.h"
 #include "local_engine/engine/sequence.h"
 #include "local_engine/model/load_model.h"
@@ -37,61 +36,6 @@ uint64_t SeedOfSystem() {
   std::random_device device;
   const uint64_t high = device();
   return ((high << 32) | device()) >> 11;
-}
-
-absl::Status CheckOptions(const EngineOptions& options) {
-  const std::pair<const char*, int32_t> positive[] = {{"max_positions", options.max_positions},
-                                                      {"max_sequences", options.max_sequences},
-                                                      {"max_step_rows", options.max_step_rows},
-                                                      {"max_chunk_rows", options.max_chunk_rows}};
-  for (const auto& [name, value] : positive) {
-    if (value < 1) return absl::InvalidArgumentError(std::string(name) + " is less than 1");
-  }
-  if (options.profile == Profile::kStock && options.backend != BackendKind::kCpu) {
-    return absl::InvalidArgumentError("profile \"stock\" has no reference backend");
-  }
-  if (options.threads < 0) return absl::InvalidArgumentError("threads is negative");
-  if (options.page_count < 0) return absl::InvalidArgumentError("page_count is negative");
-  if (options.prefix_hash_bits < 0 || options.prefix_hash_bits > 64) {
-    return absl::InvalidArgumentError("prefix_hash_bits is not within 0 ... 64");
-  }
-  return absl::OkStatus();
-}
-
-class LoadProgress {
- public:
-  LoadProgress(const Model& model, const EngineOptions& options)
-      : report_(options.on_load_progress) {
-    for (const auto& [name, tensor] : model.tensors.tensors()) {
-      total_bytes_ += static_cast<int64_t>(tensor.size_bytes);
-    }
-    const bool packs = options.backend == BackendKind::kCpu && !options.mmap;
-    if (packs) total_bytes_ += PackedSourceBytes(model);
-  }
-
-  void Add(int64_t bytes) {
-    done_bytes_ += bytes;
-    if (report_) report_(done_bytes_, total_bytes_);
-  }
-
- private:
-  const std::function<void(int64_t, int64_t)>& report_;
-  int64_t done_bytes_ = 0;
-  int64_t total_bytes_ = 0;
-};
-
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const EngineOptions& options,
-                                                     const Model& model, LoadProgress* progress) {
-  if (options.backend == BackendKind::kReference) {
-    return MakeReferenceBackend(model, options.max_positions);
-  }
-  return MakeCpuBackend(model,
-                        {.profile = options.profile,
-                         .max_positions = options.max_positions,
-                         .thread_count = options.threads,
-                         .isa = options.isa,
-                         .weights_in_place = options.mmap},
-                        [&](int64_t bytes) { progress->Add(bytes); });
 }
 
 // Where the step computed something of the prompt.
