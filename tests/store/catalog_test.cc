@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "store/reader/bundle.h"
@@ -25,6 +27,13 @@ size_t RunCount(const std::string& path) {
   auto list = OpenStore(path)->ListRuns({.include_replays = true});
   EXPECT_TRUE(list.ok()) << list.status();
   return list.ok() ? list->size() : 0;
+}
+
+// At its beginning; it stays sealed.
+void WriteInto(const std::string& path, const std::string& bytes) {
+  chmod(path.c_str(), 0644);
+  std::ofstream(path, std::ios::binary | std::ios::in) << bytes;
+  chmod(path.c_str(), 0444);
 }
 
 // "run-number:place ..." of what is found, in order.
@@ -50,9 +59,9 @@ TEST(Catalog, SealedSegmentsAreTakenInOnce) {
   EXPECT_EQ(RunCount(store.path()), 1U);
   EXPECT_EQ(access(store.layout().catalog().c_str(), F_OK), 0);
   // Listed without being opened: what is wrong with it is for verify and LoadRun to tell.
-  chmod(writer->path().c_str(), 0644);
-  std::ofstream(writer->path(), std::ios::binary | std::ios::in) << "no longer";
-  chmod(writer->path().c_str(), 0444);
+  const auto sealed_at = std::filesystem::last_write_time(writer->path());
+  WriteInto(writer->path(), "no longer");
+  std::filesystem::last_write_time(writer->path(), sealed_at);
   auto reader = OpenStore(store.path());
   auto list = reader->ListRuns({});
   ASSERT_TRUE(list.ok());
@@ -60,6 +69,44 @@ TEST(Catalog, SealedSegmentsAreTakenInOnce) {
   EXPECT_EQ(list->front().service, "refund-agent");
   EXPECT_EQ(list->front().model_calls, 1);
   EXPECT_TRUE(reader->problems().empty());
+}
+
+TEST(Catalog, SealedSegmentThatWasReplacedIsTakenInAgain) {
+  RecordedStore store;
+  auto first = store.NewSegment();
+  WriteRun(first.get(), SampleRun(1));
+  store.Seal(first.get());
+  RecordedStore other;
+  auto second = other.NewSegment();
+  WriteRun(second.get(), SampleRun(2));
+  other.Seal(second.get());
+  auto reader = OpenStore(store.path());
+  EXPECT_EQ(Found(reader.get(), "euros"), "1:answer");
+  std::filesystem::remove(first->path());
+  std::filesystem::copy_file(second->path(), first->path());
+  EXPECT_EQ(Found(reader.get(), "euros"), "2:answer") << "by the reader that has the old one open";
+  auto list = OpenStore(store.path())->ListRuns({});
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ(list->front().id, RunId(2));
+}
+
+TEST(Catalog, SealedSegmentThatWasDamagedStaysListedAndIsNamed) {
+  RecordedStore store;
+  auto writer = store.NewSegment();
+  WriteRun(writer.get(), SampleRun(1));
+  store.Seal(writer.get());
+  EXPECT_EQ(RunCount(store.path()), 1U);
+  const auto sealed_at = std::filesystem::last_write_time(writer->path());
+  WriteInto(writer->path(), "no longer");
+  std::filesystem::last_write_time(writer->path(), sealed_at + std::chrono::seconds(1));
+  auto reader = OpenStore(store.path());
+  auto list = reader->ListRuns({});
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->size(), 1U);
+  ASSERT_EQ(reader->problems().size(), 1U);
+  const std::string name = std::filesystem::path(writer->path()).filename();
+  EXPECT_NE(reader->problems()[0].find(name), std::string::npos) << reader->problems()[0];
 }
 
 TEST(Catalog, FollowsALiveSegment) {

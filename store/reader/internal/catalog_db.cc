@@ -17,7 +17,7 @@ using sqlite::Statement;
 
 constexpr int32_t kCatalogApplicationId = 0x72656563;  // "reec"
 // Raised whenever the same segments would be derived differently; an older file is made anew.
-constexpr int32_t kCatalogVersion = 1;
+constexpr int32_t kCatalogVersion = 2;
 
 // `document` says what a row of the index stands for; the index itself keeps no text, which is read
 // from the segment when it is shown.
@@ -44,6 +44,12 @@ CREATE TABLE document(
 CREATE INDEX document_by_segment ON document(segment);
 CREATE VIRTUAL TABLE text USING fts5(
   body, content = '', tokenize = "unicode61 remove_diacritics 2");
+)sql";
+
+// What was taken in before has no stamp, so that it is taken in again.
+constexpr char kAddStampSql[] = R"sql(
+ALTER TABLE segment ADD COLUMN size_bytes INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE segment ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 std::string EncodeGaps(const std::vector<schema::Gap>& gaps) {
@@ -115,7 +121,7 @@ absl::StatusOr<std::unique_ptr<CatalogDb>> CatalogDb::Open(const std::string& pa
       db->connection_.Open(path.empty() ? ":memory:" : path, sqlite::OpenMode::kCreate);
   if (failure == Failure::kNone) failure = db->connection_.Execute("PRAGMA journal_mode=DELETE");
   if (failure != Failure::kNone) return db->Fail(failure);
-  static constexpr MigrationStep kSteps[] = {{0, kCatalogSql}};
+  static constexpr MigrationStep kSteps[] = {{0, kCatalogSql}, {1, kAddStampSql}};
   static_assert(std::size(kSteps) == kCatalogVersion);
   std::string why;
   switch (
@@ -158,7 +164,7 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
   auto rows = Prepare(
       "SELECT id, name, parts_rows, parts_ordinal, parts_final, text_rows, text_ordinal, "
       "text_final,"
-      " gaps FROM segment");
+      " gaps, size_bytes, modified_ns FROM segment");
   if (!rows.ok()) return rows.status();
   std::map<std::string, CatalogSegment> segments;
   while (rows->Step()) {
@@ -169,7 +175,8 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
                       .name = name,
                       .parts = ProgressAt(*rows, 2),
                       .text = ProgressAt(*rows, 5),
-                      .gaps = *std::move(gaps)};
+                      .gaps = *std::move(gaps),
+                      .stamp = {rows->Integer(9), rows->Integer(10)}};
   }
   if (rows->failure() != Failure::kNone) return Fail(rows->failure());
   return segments;
@@ -178,15 +185,18 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
 absl::Status CatalogDb::Put(CatalogSegment* segment) {
   auto put = Prepare(
       "INSERT INTO segment(name, parts_rows, parts_ordinal, parts_final, text_rows, text_ordinal,"
-      " text_final, gaps) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(name) DO UPDATE SET"
+      " text_final, gaps, size_bytes, modified_ns)"
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT(name) DO UPDATE SET"
       " parts_rows = ?2, parts_ordinal = ?3, parts_final = ?4, text_rows = ?5, text_ordinal = ?6,"
-      " text_final = ?7, gaps = ?8 RETURNING id");
+      " text_final = ?7, gaps = ?8, size_bytes = ?9, modified_ns = ?10 RETURNING id");
   if (!put.ok()) return put.status();
   const std::string gaps = EncodeGaps(segment->gaps);
   put->BindText(1, segment->name);
   BindProgress(segment->parts, 2, &*put);
   BindProgress(segment->text, 5, &*put);
   put->BindBlob(8, gaps);
+  put->BindInteger(9, segment->stamp.size_bytes);
+  put->BindInteger(10, segment->stamp.modified_ns);
   if (put->Step()) segment->id = put->Integer(0);
   return Run(&*put);
 }

@@ -15,6 +15,7 @@
 #include "store/reader/catalog.h"
 #include "store/reader/internal/part_scan.h"
 #include "store/reader/internal/search_text.h"
+#include "store/reader/internal/segment_set.h"
 
 namespace reenact::store::internal {
 
@@ -32,6 +33,7 @@ struct CatalogSegment {
   CatalogProgress parts;
   CatalogProgress text;
   std::vector<schema::Gap> gaps;
+  FileStamp stamp;  // Of the file when it was taken in.
 };
 
 class CatalogDb {

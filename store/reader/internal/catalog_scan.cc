@@ -64,7 +64,11 @@ absl::Status CatalogScan::VisitUnfinished(CatalogProgress CatalogSegment::*progr
   if (!known.ok()) return known.status();
   for (const std::string& name : segments_.Names()) {
     CatalogSegment entry = (*known)[name];
-    if ((entry.*progress).final) continue;
+    if ((entry.*progress).final) {
+      // A sealed file never changes: another one has its name, or somebody wrote into it.
+      if (entry.stamp == segments_.StampOf(name)) continue;
+      segments_.Reopen(name);
+    }
     entry.name = name;
     absl::Status visited =
         segments_.Visit(name, [&](SegmentReader& segment) { return work(segment, entry); });
@@ -91,6 +95,7 @@ absl::Status CatalogScan::ForgetGone(const std::vector<std::string>& names) {
 
 absl::Status CatalogScan::ScanParts(SegmentReader& segment, CatalogSegment entry) {
   const SegmentInfo& info = segment.info();
+  const FileStamp stamp = segments_.StampOf(info.name);
   const auto row_count = segment.RowCount();
   if (!row_count.ok()) return row_count.status();
   if (!info.sealed) {
@@ -100,8 +105,9 @@ absl::Status CatalogScan::ScanParts(SegmentReader& segment, CatalogSegment entry
     if (entry.parts.row_count == *row_count) return absl::OkStatus();
   }
   if (absl::Status done = catalog_.Kept(catalog_.db().Begin()); !done.ok()) return done;
-  // Fewer rows than were seen: another file took its place.
-  if (*row_count < entry.parts.row_count) {
+  // Fewer rows than were seen, or a sealed file with another stamp: it took the place of the one
+  // that was seen. What cannot be read does not come so far, and its runs stay listed.
+  if (*row_count < entry.parts.row_count || (entry.parts.final && entry.stamp != stamp)) {
     if (absl::Status done = catalog_.Kept(catalog_.db().Forget(entry.id)); !done.ok()) return done;
     entry = CatalogSegment{.name = info.name};
   }
@@ -127,6 +133,7 @@ absl::Status CatalogScan::ScanParts(SegmentReader& segment, CatalogSegment entry
   }
   entry.parts.row_count = *row_count;
   entry.parts.final = info.sealed;
+  entry.stamp = stamp;
   if (absl::Status done = catalog_.Kept(catalog_.db().PutParts(entry.id, *parts)); !done.ok())
     return done;
   if (absl::Status done = catalog_.Kept(catalog_.db().Put(&entry)); !done.ok()) return done;

@@ -42,7 +42,7 @@ class CatalogScan {
   using Work = std::function<absl::Status(SegmentReader&, CatalogSegment)>;
 
   // Does `work` on every segment whose progress, one of the members of CatalogSegment, is not
-  // final.
+  // final, and on sealed ones that are not the file that was taken in.
   absl::Status VisitUnfinished(CatalogProgress CatalogSegment::*progress, const Work& work);
   absl::Status ForgetGone(const std::vector<std::string>& names);
   absl::Status ScanParts(SegmentReader& segment, CatalogSegment entry);

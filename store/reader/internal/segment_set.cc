@@ -105,6 +105,18 @@ absl::Status SegmentSet::VisitAll(const std::function<absl::Status(SegmentReader
   return absl::OkStatus();
 }
 
+FileStamp SegmentSet::StampOf(const std::string& name) const {
+  struct stat status {};
+
+  if (stat(PathOf(name).c_str(), &status) != 0) return {};
+  return {int64_t{status.st_size},
+          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + int64_t{status.st_mtim.tv_nsec}};
+}
+
+void SegmentSet::Reopen(const std::string& name) {
+  sealed_.remove_if([&](const auto& reader) { return reader->info().name == name; });
+}
+
 void SegmentSet::AddProblem(std::string sentence) {
   if (std::find(problems_.begin(), problems_.end(), sentence) == problems_.end())
     problems_.push_back(std::move(sentence));

@@ -5,6 +5,7 @@
 #ifndef REENACT_STORE_READER_INTERNAL_SEGMENT_SET_H_
 #define REENACT_STORE_READER_INTERNAL_SEGMENT_SET_H_
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -18,6 +19,14 @@
 #include "store/store_layout.h"
 
 namespace reenact::store::internal {
+
+// What tells a file from another that took its name, without reading either.
+struct FileStamp {
+  int64_t size_bytes = -1;  // -1: there is no file.
+  int64_t modified_ns = 0;
+
+  bool operator==(const FileStamp&) const = default;
+};
 
 class SegmentSet {
  public:
@@ -36,6 +45,10 @@ class SegmentSet {
   absl::Status Visit(const std::string& name,
                      const std::function<absl::Status(SegmentReader&)>& visit);
   absl::Status VisitAll(const std::function<absl::Status(SegmentReader&)>& visit);
+
+  FileStamp StampOf(const std::string& name) const;
+  // The file of this name is another than before: the one that is open counts no more.
+  void Reopen(const std::string& name);
 
   // Each sentence once.
   void AddProblem(std::string sentence);
