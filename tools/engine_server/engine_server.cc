@@ -204,10 +204,11 @@ std::optional<ApiError> EngineServer::Parts::EncodePrompt(ApiRequest* request) c
   const auto size = static_cast<int64_t>(of_engine.prompt.size());
   const int64_t room = engine.max_positions() - size;
   if (room < std::max(of_engine.max_tokens, 1)) {
+    const std::string asked =
+        of_engine.max_tokens == 0 ? "" : " and " + std::to_string(of_engine.max_tokens) + " more";
     return ApiError{400,
-                    "the prompt has " + std::to_string(size) + " tokens, and with " +
-                        std::to_string(of_engine.max_tokens) + " more exceeds the context of " +
-                        std::to_string(engine.max_positions()),
+                    "a prompt of " + std::to_string(size) + " tokens" + asked +
+                        " does not fit a context of " + std::to_string(engine.max_positions()),
                     request->endpoint == Endpoint::kChat ? "messages" : "prompt",
                     "context_length_exceeded"};
   }
