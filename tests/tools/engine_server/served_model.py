@@ -1,4 +1,5 @@
 """A model served by `reenact engine serve`, for the tests beside this file."""
+import atexit
 import pathlib
 import signal
 import subprocess
@@ -17,6 +18,7 @@ class ServedModel:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([reenact, "engine", "serve", "--model", folder, "--port-file", port_file,
                                              *flags], stdout=log, stderr=subprocess.STDOUT)
+        atexit.register(self.process.kill)  # No server outlives a test that failed.
         deadline = time.monotonic() + 30
         while not (port_file.exists() and port_file.read_text().strip()):
             if self.process.poll() is not None or time.monotonic() > deadline:
