@@ -72,6 +72,12 @@ size_t AfterDataField(std::string_view text, size_t at) {
   return at < text.size() && text.compare(at, kData.size(), kData) == 0 ? at + kData.size() : at;
 }
 
+bool IsWholeLine(std::string_view text, TextSpan span) {
+  const auto ends_line = [text](size_t at) { return text[at] == '\n' || text[at] == '\r'; };
+  return (span.begin == 0 || ends_line(span.begin - 1)) &&
+         (span.end == text.size() || ends_line(span.end));
+}
+
 // The place after the line end at `at`.
 size_t AfterLineEnd(std::string_view text, size_t at) {
   if (at >= text.size()) return text.size();
@@ -115,6 +121,8 @@ std::vector<Edit> BodyRedactor::Find() {
 
 void BodyRedactor::AddEdit(const View& view, TextSpan span, Fill fill) {
   if (view.parent == nullptr) {
+    // A line of a stream that became empty would end a record.
+    if (fill == Fill::kNothing && IsWholeLine(body_, span)) fill = Fill::kMark;
     edits_.push_back({span, fill});
   } else if (view.map == nullptr) {
     AddEdit(*view.parent, {span.begin + view.offset, span.end + view.offset}, fill);

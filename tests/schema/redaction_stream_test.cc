@@ -243,5 +243,13 @@ TEST(RedactionStream, CommentsAndOddLinesAreReadAsText) {
             "data: plain [redacted]\r\n\r\ndata: {\"api_key\":\"[redacted]");
 }
 
+TEST(RedactionStream, AKeyInLinesOfItsOwnLeavesNoEmptyLine) {
+  const std::string stream =
+      "data: x\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\ndata: y\n\n";
+  const Redacted redacted = RedactBody(stream, RedactionPolicy{});
+  EXPECT_EQ(redacted.bytes.find("MIIE"), std::string::npos);
+  EXPECT_EQ(ParseSse(redacted.bytes).events.size(), 1u) << redacted.bytes;
+}
+
 }  // namespace
 }  // namespace reenact::schema
