@@ -180,6 +180,19 @@ TEST(FixtureUpdate, LeavesOutWhatIsNoLongerAskedFor) {
   EXPECT_EQ(fixture.tape.events[2].sequence, before.events[3].sequence);
 }
 
+TEST(FixtureUpdate, LeavesTheValuesThatDifferToTheReport) {
+  Fixture fixture = SampleFixture();
+  replayer::RunnerResult result = WithDivergence(replayer::DivergenceKind::kNovelCall);
+  schema::JsonDifference difference;
+  difference.path = "messages[3].content";
+  difference.expected = R"("{\"order\":\"A-17\"}")";
+  difference.actual = R"("{\"order\":\"A-18\"}")";
+  result.report.divergences[0].differences = {difference};
+  const absl::Status refused = AcceptReplay(result, tests::kSampleStartNs, &fixture);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.message().find('\\'), absl::string_view::npos) << refused;
+}
+
 TEST(FixtureUpdate, RefusesWhatTheTapeCannotAnswer) {
   for (const auto kind :
        {replayer::DivergenceKind::kNovelCall, replayer::DivergenceKind::kExhausted,

@@ -133,6 +133,8 @@ int Update(const FixtureOptions& options, const Context& context) {
   const absl::Status accepted = AcceptReplay(*result, store::WallNowNs(), &*fixture);
   if (!accepted.ok()) {
     const bool unmeasured = ExitCodeOf(*result) == kExitInconclusive;
+    result->report.derived = {};
+    if (!context.json) Print(RenderReplay(old_tape, *result, context.style) + "\n");
     return FailWith(context, accepted, unmeasured ? kExitInconclusive : kExitFinding);
   }
   const absl::Status written = store::WriteBundle(ToBundle(*fixture), options.file, true);

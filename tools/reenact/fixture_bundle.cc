@@ -188,9 +188,11 @@ absl::Status AcceptReplay(const replayer::RunnerResult& result, int64_t now_wall
   std::set<size_t> omitted;
   for (const Divergence& divergence : report.divergences) {
     if (!IsAcceptable(divergence)) {
+      Divergence without_values = divergence;  // They are for the report, which lays them out.
+      without_values.differences.clear();
       return absl::FailedPreconditionError(
           absl::StrCat("not accepted: the tape has no answer for what the program does now (",
-                       MessageOf(divergence), "); record it again and add that run"));
+                       MessageOf(without_values), "); record it again and add that run"));
     }
     if (IsOmission(divergence) && divergence.closest) omitted.insert(*divergence.closest);
   }
