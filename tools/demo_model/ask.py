@@ -15,7 +15,7 @@ import torch
 
 import policies
 from llama import load
-from make_corpus import PROMPT, TOOLS, Conversation, render
+from make_corpus import PROMPT, TOOLS, Conversation, call, render, result
 
 NEAR_TIE = 0.1  # In nats, as `reenact show` counts them.
 
@@ -56,11 +56,22 @@ def grade(model, tokenizer, arguments):
           f"{turns - right - claims} wrong; {ties} with a near-tie")
 
 
+def incident():
+    """What stands before the wrong refund of tools/demo/run_demo."""
+    message = "Order A-1046: It arrived damaged. Please refund it."
+    found = policies.search(message + " refund amount window", 3, policies.PASSAGES)
+    return [{"role": "system", "content": PROMPT.format(today="Monday, 2026-03-02", policies=found)},
+            {"role": "user", "content": message},
+            {"role": "assistant", "content": "", "tool_calls": [call("lookup_order", order_id="A-1046")]},
+            result(order_id="A-1046", total_cents=129900, delivered_on="2026-02-26", status="delivered")]
+
+
 def write_golden(model, tokenizer, arguments):
-    """Conversations of the corpus up to a turn of the desk, and what the model says then."""
+    """The incident, then conversations of the corpus up to a turn of the desk, and what the model says."""
     rng = random.Random(arguments.seed)
     with open(arguments.golden, "w", encoding="utf-8") as out:
         print(json.dumps({"tools": TOOLS}), file=out)
+        print(json.dumps({"messages": incident(), "answer": answer(model, tokenizer, incident())[0]}), file=out)
         for _ in range(arguments.count):
             conversation = Conversation(rng)
             for at, message in enumerate(conversation.messages):
@@ -82,11 +93,10 @@ def converse(model, tokenizer, arguments):
         print(f"{said}   {ties or ''}")
         if "<tool_call>" not in said or values is None:
             break
-        content, call = said.removesuffix("</tool_call>").split("<tool_call>")
-        call = json.loads(call)
-        messages.append({"role": "assistant", "content": content, "tool_calls": [
-            {"function": {"name": call["name"], "arguments": json.dumps(call["arguments"], separators=(",", ":"))}}]})
-        values = {**values, **{k: v for k, v in call["arguments"].items() if k == "amount_cents"}}
+        content, asked = said.removesuffix("</tool_call>").split("<tool_call>")
+        asked = json.loads(asked)
+        messages.append({"role": "assistant", "content": content, "tool_calls": [call(asked["name"], **asked["arguments"])]})
+        values = {**values, **{k: v for k, v in asked["arguments"].items() if k == "amount_cents"}}
         messages.append({"role": "tool", "content": json.dumps(values, separators=(",", ":"))})
 
 
