@@ -28,6 +28,8 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kSpins = 2000;  // Some tens of microseconds.
+constexpr uint32_t kClosed = 1;
+constexpr uint32_t kOneInside = 2;
 
 void Pause() {
 #if defined(__x86_64__)
@@ -76,6 +78,7 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Start(int thread_count, 
   std::unique_ptr<WorkerPool> pool(new WorkerPool);
   const std::vector<int> processors = AllowedProcessors();
   for (int worker = 1; worker < thread_count; ++worker) {
+    ++pool->not_started_;
     try {
       pool->threads_.emplace_back([&pool = *pool, worker] { pool.Work(worker); });
     } catch (const std::system_error& error) {
@@ -88,10 +91,11 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Start(int thread_count, 
       ++pool->pinned_count_;
     }
   }
-  // A first, empty round: after it every thread has entered and checked its mode.
-  const auto nothing = [](size_t, int) {};
   SetFloatingPointEnvironment();
-  if (absl::Status status = pool->Run(0, nothing); !status.ok()) return status;
+  if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
+  for (uint32_t missing = pool->not_started_; missing != 0;) {
+    missing = WaitForChange(pool->not_started_, missing);
+  }
   if (pool->wrong_mode_) {
     return absl::FailedPreconditionError("a worker's floating-point mode could not be set");
   }
@@ -110,30 +114,53 @@ absl::Status WorkerPool::Run(size_t count, Task task) {
   task_ = &task;
   count_ = count;
   next_index_.store(0, std::memory_order_relaxed);
-  if (!threads_.empty()) {
-    working_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
+  if (!threads_.empty() && count > 1) Open();
   TakeIndices(0);
-  for (uint32_t working = working_.load(std::memory_order_acquire); working != 0;) {
-    working = WaitForChange(working_, working);
-  }
+  CloseAndWait();
   task_ = nullptr;
   return absl::OkStatus();
+}
+
+void WorkerPool::Open() {
+  gate_.store(0, std::memory_order_release);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+}
+
+void WorkerPool::CloseAndWait() {
+  uint32_t gate = gate_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
+  while (gate != kClosed) gate = WaitForChange(gate_, gate);
+}
+
+bool WorkerPool::Join() {
+  uint32_t gate = gate_.load(std::memory_order_relaxed);
+  while ((gate & kClosed) == 0) {
+    if (gate_.compare_exchange_weak(gate, gate + kOneInside, std::memory_order_acq_rel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void WorkerPool::Leave() {
+  const uint32_t before = gate_.fetch_sub(kOneInside, std::memory_order_acq_rel);
+  if (before == (kOneInside | kClosed)) gate_.notify_one();
 }
 
 void WorkerPool::Work(int worker) {
   SetFloatingPointEnvironment();
   if (!CheckFloatingPointEnvironment().ok()) wrong_mode_ = true;
+  if (not_started_.fetch_sub(1, std::memory_order_acq_rel) == 1) not_started_.notify_one();
 #if defined(__SSE2__)
   if (Planted(KernelFault::kWorkersFlush)) _mm_setcsr(_mm_getcsr() | 0x8040u);
 #endif
   for (uint32_t round = 0;;) {
     round = WaitForChange(round_, round);
     if (stop_) return;
+    // Late for the round that woke it, a worker finds the gate closed, or open for the next.
+    if (!Join()) continue;
     TakeIndices(worker);
-    if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+    Leave();
   }
 }
 

@@ -17,7 +17,8 @@
 namespace reenact::local_engine {
 
 // A worker that waits for work looks for it for some microseconds, then blocks: a processor that
-// other programs want is never held by a waiting thread.
+// other programs want is never held by a waiting thread. Nor does a round wait for a worker that
+// the system has not run yet: the others do its work, and it joins a later round.
 class WorkerPool {
  public:
   // `thread_count` counts the thread that calls Run. With `pin`, started threads are bound to one
@@ -46,20 +47,25 @@ class WorkerPool {
   WorkerPool() = default;
   void Work(int worker);
   void TakeIndices(int worker);
+  void Open();
+  void CloseAndWait();
+  bool Join();
+  void Leave();
 
   std::vector<std::thread> threads_;
   int pinned_count_ = 0;
+  std::atomic<uint32_t> not_started_{0};  // Threads that have not checked their mode yet.
   std::atomic<bool> wrong_mode_{false};
+  std::atomic<bool> stop_{false};
 
-  // Written between two rounds only.
+  // Written while the gate is closed and nobody is inside, read by those who have joined.
   const Task* task_ = nullptr;
   size_t count_ = 0;
-  bool stop_ = false;
 
   alignas(64) std::atomic<size_t> next_index_{0};
   alignas(64) std::atomic<uint32_t> round_{0};
-  alignas(64) std::atomic<uint32_t> working_{
-      0};  // Started threads that are not done with the round.
+  // Bit 0: closed, nobody may join. The rest: twice the started threads that are inside.
+  alignas(64) std::atomic<uint32_t> gate_{1};
 };
 
 }  // namespace reenact::local_engine

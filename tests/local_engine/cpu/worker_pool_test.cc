@@ -1,5 +1,8 @@
 #include "local_engine/cpu/worker_pool.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -34,6 +37,49 @@ TEST(WorkerPool, CallsEveryIndexOnceInEveryRound) {
       }
     }
   }
+}
+
+std::atomic<bool> worker_is_held{false};
+std::atomic<bool> let_worker_go{false};
+
+// What the system does to a thread that it does not run, at a moment of the test's choosing.
+void HoldThisThread(int) {
+  worker_is_held = true;
+  while (!let_worker_go) {
+  }
+}
+
+// The thread of worker 1, which takes an index while the caller has the other one.
+pthread_t ThreadOfWorkerOne(WorkerPool* pool) {
+  pthread_t thread{};
+  std::atomic<int> inside{0};
+  const absl::Status status = pool->Run(2, [&](size_t, int worker) {
+    if (worker == 1) thread = pthread_self();
+    ++inside;
+    while (inside < 2) {
+    }
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  return thread;
+}
+
+TEST(WorkerPool, ARoundDoesNotWaitForAWorkerThatTheSystemDoesNotRun) {
+  const auto pool = WorkerPool::Start(2, false);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  struct sigaction action = {};
+  action.sa_handler = HoldThisThread;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  const pthread_t held = ThreadOfWorkerOne(pool->get());
+  ASSERT_EQ(pthread_kill(held, SIGUSR1), 0);
+  while (!worker_is_held) {
+  }
+  int by_the_caller = 0;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE((*pool)->Run(100, [&](size_t, int worker) { by_the_caller += worker == 0; }).ok());
+  }
+  EXPECT_EQ(by_the_caller, 300);
+  let_worker_go = true;
+  EXPECT_EQ(ThreadOfWorkerOne(pool->get()), held);  // It takes part again.
 }
 
 TEST(WorkerPool, RefusesCountsThatMakeNoSense) {
