@@ -72,10 +72,18 @@ size_t AfterDataField(std::string_view text, size_t at) {
   return at < text.size() && text.compare(at, kData.size(), kData) == 0 ? at + kData.size() : at;
 }
 
-bool IsWholeLine(std::string_view text, TextSpan span) {
-  const auto ends_line = [text](size_t at) { return text[at] == '\n' || text[at] == '\r'; };
-  return (span.begin == 0 || ends_line(span.begin - 1)) &&
-         (span.end == text.size() || ends_line(span.end));
+// The place after the field name, or the comment's colon, that the line [at, end) begins with, else
+// `at`. A name may stand without a colon.
+size_t AfterFieldName(std::string_view text, size_t at, size_t end) {
+  constexpr std::array<std::string_view, 5> kNames = {"", "data", "event", "id", "retry"};
+  const std::string_view line = text.substr(at, end - at);
+  const std::string_view name = line.substr(0, line.find(':'));
+  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return at;
+  return at + std::min(name.size() + 1, line.size());
+}
+
+bool BeginsLine(std::string_view text, size_t at) {
+  return at == 0 || text[at - 1] == '\n' || text[at - 1] == '\r';
 }
 
 // The place after the line end at `at`.
@@ -121,8 +129,9 @@ std::vector<Edit> BodyRedactor::Find() {
 
 void BodyRedactor::AddEdit(const View& view, TextSpan span, Fill fill) {
   if (view.parent == nullptr) {
-    // A line of a stream that became empty would end a record.
-    if (fill == Fill::kNothing && IsWholeLine(body_, span)) fill = Fill::kMark;
+    // A line of a stream that became empty would end a record, and what was left of one might begin
+    // as a field.
+    if (fill == Fill::kNothing && BeginsLine(body_, span.begin)) fill = Fill::kMark;
     edits_.push_back({span, fill});
   } else if (view.map == nullptr) {
     AddEdit(*view.parent, {span.begin + view.offset, span.end + view.offset}, fill);
@@ -179,7 +188,11 @@ void BodyRedactor::ScanLines(const View& view, TextSpan span) {
   LineEnds ends(view.text);
   for (size_t at = span.begin; at < span.end;) {
     const size_t end = std::min(ends.Next(at), span.end);
-    lines.AppendLine(view.text, std::min(AfterDataField(view.text, at), end), end);
+    size_t value = AfterFieldName(view.text, at, end);
+    // A field that the policy calls a credential is told by its name.
+    const std::string_view name = view.text.substr(at, value - at);
+    if (name != "data:" && scanner_.IsCredential(name.substr(0, name.find(':')))) value = at;
+    lines.AppendLine(view.text, value, end);
     at = end + 1;
   }
   const View joined{.text = lines.text(), .parent = &view, .map = &lines};

@@ -60,6 +60,7 @@ std::vector<TextSpan> MappedText::ToSource(size_t begin, size_t end) const {
       span.begin += skipped;
       span.end = run->source_begin + std::min(run->text_size, end - run->text_begin);
     }
+    if (span.begin == span.end) continue;  // The line end of AppendLine.
     if (!spans.empty() && spans.back().end == span.begin) {
       spans.back().end = span.end;
     } else {

@@ -27,7 +27,8 @@ class MappedText {
   void AppendLine(std::string_view source, size_t begin, size_t end);
 
   // The places in the source that [begin, end) of the text was made from, in the order of the
-  // text; neighbours are one. An escape of which only a part is meant counts whole.
+  // text; neighbours are one, and none is empty. An escape of which only a part is meant counts
+  // whole.
   std::vector<TextSpan> ToSource(size_t begin, size_t end) const;
 
  private:

@@ -251,5 +251,53 @@ TEST(RedactionStream, AKeyInLinesOfItsOwnLeavesNoEmptyLine) {
   EXPECT_EQ(ParseSse(redacted.bytes).events.size(), 1u) << redacted.bytes;
 }
 
+// The parts of such a key, and of what follows, stand in records of their own.
+TEST(RedactionStream, AKeyAcrossRecordsLeavesAsManyRecords) {
+  const std::string armour = "-----BEGIN RSA PRIVATE KEY-----\n";
+
+  const struct {
+    const char* name;
+    std::string stream;
+    size_t records;
+  } cases[] = {
+      {"an empty line", "data: x\n" + armour + "MIIE\n\nMIIF\ndata: y\n\n", 2},
+      {"an empty line after CRLF", "data: x\r\n" + armour + "MIIE\r\n\r\nMIIF\r\ndata: y\r\n\r\n",
+       2},
+      {"a field without a colon", "data: " + armour + "\nid\n\nMIIE\n\n", 2},
+      {"a data field without a colon", "data: " + armour + "\ndata\n\nMIIE\n\n", 2},
+      {"an event field", "data: " + armour + "\nevent:MIIE\n\n", 2},
+      {"a comment cut off", "data: " + armour + "MIIE\n\n:MIIF", 1},
+  };
+
+  for (const auto& c : cases) {
+    const Redacted redacted = RedactBody(c.stream, RedactionPolicy{});
+    EXPECT_EQ(FindBrokenRule(c.stream, RedactionPolicy{}), std::nullopt) << c.name;
+    ASSERT_EQ(ParseSse(c.stream).events.size(), c.records) << c.name;
+    EXPECT_EQ(ParseSse(redacted.bytes).events.size(), c.records) << c.name << '\n'
+                                                                 << redacted.bytes;
+    EXPECT_EQ(redacted.bytes.find("MII"), std::string::npos) << c.name << '\n' << redacted.bytes;
+  }
+}
+
+TEST(RedactionStream, AFieldThatThePolicyNamesIsACredential) {
+  RedactionPolicy policy;
+  policy.extra_json_keys = {"event"};
+  EXPECT_EQ(RedactBody("event: Ab3dEf6hIj9lMn2p\ndata: x\n\n", policy).bytes,
+            "event: [redacted]\ndata: x\n\n");
+}
+
+TEST(RedactionStream, WhatIsLeftOfALineDoesNotBecomeAField) {
+  RedactionPolicy policy;
+  policy.secrets = {"first-half\nsecond-half", "\nafter-a-line-end"};
+  for (const char* body : {"data: x\n\nfirst-half\nsecond-halfdata: y\n\ndata: z\n\n",
+                           "data: x\n\n\nafter-a-line-enddata: y\n\ndata: z\n\n"}) {
+    const std::string redacted = RedactBody(body, policy).bytes;
+    EXPECT_EQ(FindBrokenRule(body, policy), std::nullopt);
+    EXPECT_EQ(ParseSse(redacted).events.size(), 2u) << redacted;
+    EXPECT_EQ(redacted.find("half"), std::string::npos) << redacted;
+    EXPECT_EQ(redacted.find("after-a"), std::string::npos) << redacted;
+  }
+}
+
 }  // namespace
 }  // namespace reenact::schema
