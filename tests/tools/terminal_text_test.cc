@@ -1,8 +1,14 @@
 #include "tools/reenact/terminal_text.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "absl/strings/escaping.h"
 
 #include "tools/reenact/text_table.h"
 
@@ -97,6 +103,33 @@ TEST(ShellQuoted, SurvivesAShell) {
   EXPECT_EQ(ShellQuoted("a b"), "'a b'");
   EXPECT_EQ(ShellQuoted("it's"), "'it'\\''s'");
   EXPECT_EQ(ShellQuoted(""), "''");
+}
+
+// What bash makes of words, one a line in hexadecimal.
+std::string WordsInHex(const std::string& words) {
+  const std::string script = testing::TempDir() + "/words-" + std::to_string(getpid());
+  std::ofstream(script) << "for word in " << words
+                        << "; do printf %s \"$word\" | od -An -v -tx1 | tr -d ' \\n'; echo; done\n";
+  FILE* shell = popen(("bash " + script).c_str(), "r");
+  std::string out;
+  for (int c = std::fgetc(shell); c != EOF; c = std::fgetc(shell)) out += static_cast<char>(c);
+  EXPECT_EQ(pclose(shell), 0);
+  std::filesystem::remove(script);
+  return out;
+}
+
+TEST(ShellQuoted, WhatNoTerminalMayPrintComesBackFromTheShell) {
+  std::string every_byte;
+  for (int byte = 1; byte < 256; ++byte) every_byte += static_cast<char>(byte);
+  const std::string prompt = "line one\nline 'two' \\ $HOME \xE2\x80\xAE é";
+  std::string words, wanted;
+  for (const std::string& word : {every_byte, prompt}) {
+    const std::string quoted = ShellQuoted(word);
+    EXPECT_EQ(Printable(quoted), quoted);
+    words += " " + quoted;
+    wanted += absl::BytesToHexString(word) + "\n";
+  }
+  EXPECT_EQ(WordsInHex(words), wanted);
 }
 
 TEST(Style, WithoutColourChangesNothing) {

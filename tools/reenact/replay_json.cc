@@ -11,7 +11,8 @@ void WriteDivergence(const replayer::Divergence& divergence, JsonWriter* json) {
   json->BeginObject();
   json->TextField("kind", replayer::ToString(divergence.kind));
   json->TextField("scope", divergence.scope);
-  json->TextField("boundary", schema::ToString(divergence.boundary));
+  // The kinds that are of no call or reading have neither.
+  json->TextField("boundary", divergence.name.empty() ? "" : schema::ToString(divergence.boundary));
   json->TextField("name", divergence.name);
   json->IntField("ordinal", divergence.ordinal);
   json->TextField("key", divergence.key);

@@ -52,6 +52,9 @@ std::string NetworkText(const replayer::GuardReport& network) {
     out += (i == 0 ? ": " : ", ") + Printable(attempt.call + " " + attempt.address) + " (pid " +
            std::to_string(attempt.pid) + ")";
   }
+  if (network.loopback > 0) {
+    out += "; " + Counted(network.loopback, "connection") + " to loopback allowed";
+  }
   return out;
 }
 
@@ -129,7 +132,7 @@ std::string RenderReplay(const schema::RecordedRun& tape, const replayer::Runner
                                               : "differs from the recorded one");
   }
   out += Line("program", ExitText(result.exit_status) + ", " + FormatDuration(result.elapsed_ns));
-  if (!report.fingerprint.empty()) out += Line("fingerprint", Printable(report.fingerprint));
+  if (report.bound) out += Line("fingerprint", Printable(report.fingerprint));
   if (!report.derived.run.id.IsZero()) {
     out += Line("kept as", schema::ToString(report.derived.run.id));
   }

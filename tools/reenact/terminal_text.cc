@@ -243,12 +243,34 @@ std::string Counted(int64_t count, std::string_view noun, std::string_view plura
   return plural.empty() ? out.append(noun).append("s") : out.append(plural);
 }
 
+// In the form $'...', with the bytes that a terminal must not see as \xNN.
+static std::string EscapedForShell(std::string_view word) {
+  std::string out = "$'";
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\'' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      char escape[5];
+      std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 std::string ShellQuoted(std::string_view word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-_./:=,@%+").find(c) != std::string_view::npos;
   });
   if (plain) return std::string(word);
+  if (Printable(word) != word) return EscapedForShell(word);
   std::string out = "'";
   for (const char c : word) {
     if (c == '\'') {

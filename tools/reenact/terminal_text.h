@@ -38,7 +38,8 @@ std::string WithThousands(int64_t number);
 std::string FormatSize(uint64_t size_bytes);
 // Counted nouns: "1 call", "3 calls". `plural` empty: the noun with an s.
 std::string Counted(int64_t count, std::string_view noun, std::string_view plural = "");
-// A word of a POSIX shell command line, quoted where it must be.
+// A word of a shell's command line, quoted where it must be. One line of what a terminal may print:
+// a word with other bytes needs a shell that knows $'...', as bash does.
 std::string ShellQuoted(std::string_view word);
 
 enum class Ink : uint8_t { kPlain, kBold, kDim, kRed, kYellow, kGreen };

@@ -12,15 +12,18 @@ namespace reenact::store::internal {
 namespace {
 
 constexpr size_t kTableCount = std::size(kChainedTables);
+constexpr const char* kReadingFailed = "reading the chain failed";
 
 struct Cursor {
   sqlite::Statement rows;
   bool has_row = false;
   int64_t ordinal = 0;
 
-  void Next() {
+  // False: reading failed. To be asked at once, while the connection still says why.
+  bool Next() {
     has_row = rows.Step();
     if (has_row) ordinal = rows.Integer(0);
+    return rows.failure() == sqlite::Failure::kNone;
   }
 };
 
@@ -56,8 +59,8 @@ absl::StatusOr<ChainResult> WalkChain(RecordFile* file) {
   std::array<Cursor, kTableCount> cursors;
   for (size_t i = 0; i < kTableCount; ++i) {
     const auto failure = file->connection.Prepare(SelectOf(*kChainedTables[i]), &cursors[i].rows);
-    if (failure != sqlite::Failure::kNone) return file->Fail(failure, "reading the chain failed");
-    cursors[i].Next();
+    if (failure != sqlite::Failure::kNone) return file->Fail(failure, kReadingFailed);
+    if (!cursors[i].Next()) return file->Fail(cursors[i].rows.failure(), kReadingFailed);
   }
   ChainResult result{.head = FirstLink(file->info.id)};
   Link link;
@@ -76,11 +79,7 @@ absl::StatusOr<ChainResult> WalkChain(RecordFile* file) {
     Count(table.id, cursor->rows, &result.runs);
     ++result.rows;
     expected = cursor->ordinal + 1;
-    cursor->Next();
-  }
-  for (const Cursor& cursor : cursors) {
-    if (cursor.rows.failure() != sqlite::Failure::kNone)
-      return file->Fail(cursor.rows.failure(), "reading the chain failed");
+    if (!cursor->Next()) return file->Fail(cursor->rows.failure(), kReadingFailed);
   }
   return result;
 }
