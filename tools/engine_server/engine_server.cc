@@ -59,6 +59,9 @@ uint64_t RandomSeed() {
   return ((uint64_t{device()} << 32) | device()) >> 11;
 }
 
+// To clients that read their stream's end slowly, or not at all, when the server stops.
+constexpr absl::Duration kLongestFarewell = absl::Seconds(2);
+
 bool IsLoopbackName(const std::string& host) {
   const std::string name = host.substr(0, host.rfind(':'));
   return name.empty() || name == "127.0.0.1" || name == "localhost";
@@ -83,6 +86,7 @@ struct EngineServer::Parts {
   std::atomic<int64_t> requests{0};
   std::atomic<int64_t> refused{0};
   std::atomic<int64_t> hung_up{0};
+  std::atomic<int> open_streams{0};  // Whose last bytes are not written yet.
 
   // One request from its body to its answer. Shared with the stream, which outlives the handler.
   struct Exchange {
@@ -251,10 +255,14 @@ void EngineServer::Parts::Complete(Endpoint endpoint, const httplib::Request& ht
   exchange->peer = std::make_unique<PeerWatch>(port, http_request.remote_port);
   if (!exchange->request.stream) return SendWhole(exchange.get(), response);
   response->set_header("cache-control", "no-cache");
+  ++open_streams;
   response->set_chunked_content_provider(
       "text/event-stream",
       [this, exchange](size_t, httplib::DataSink& sink) { return SendPart(exchange.get(), &sink); },
-      [this, exchange](bool) { engine_thread->Cancel(exchange->job.get()); });
+      [this, exchange](bool) {
+        engine_thread->Cancel(exchange->job.get());
+        --open_streams;
+      });
 }
 
 bool EngineServer::Parts::ClientIsGone(Exchange* exchange) {
@@ -343,6 +351,11 @@ void EngineServer::Stop() {
   parts_->engine_thread->Stop();
   // It may only just be starting.
   while (!parts_->http.is_running() && !parts_->listened) std::this_thread::yield();
+  // From version 0.18 on the library cuts off what is being written when it is told to stop.
+  const absl::Time deadline = absl::Now() + kLongestFarewell;
+  while (parts_->open_streams > 0 && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
   parts_->http.stop();
   parts_->listening.join();
 }
