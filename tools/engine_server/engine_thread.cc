@@ -113,9 +113,9 @@ void EngineThread::Admit(const std::shared_ptr<Job>& job) {
   request.on_delta = [raw = job.get()](const Delta& delta) { raw->Add(delta); };
   const absl::StatusOr<RequestId> id = engine_->Submit(std::move(request));
   if (!id.ok()) {
+    // Its place is free before anybody hears of the end, and asks again.
+    GiveBackPlace();
     job->End(id.status());
-    const std::lock_guard<std::mutex> lock(mutex_);
-    --jobs_;
     return;
   }
   job->id_ = *id;
@@ -123,6 +123,11 @@ void EngineThread::Admit(const std::shared_ptr<Job>& job) {
   const std::lock_guard<std::mutex> lock(job->mutex_);
   job->admitted_ = absl::OkStatus();
   job->changed_.notify_all();
+}
+
+void EngineThread::GiveBackPlace() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --jobs_;
 }
 
 void EngineThread::StepOnce() {
@@ -134,10 +139,9 @@ void EngineThread::StepOnce() {
       running_[kept++] = std::move(job);
       continue;
     }
+    GiveBackPlace();
     job->End(engine_->Take(job->id_));
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  jobs_ -= running_.size() - kept;
   running_.resize(kept);
 }
 

@@ -88,6 +88,7 @@ class EngineThread {
  private:
   void Run();
   void Admit(const std::shared_ptr<Job>& job);
+  void GiveBackPlace();
   void StepOnce();
   void EndAll(const absl::Status& status);
 
