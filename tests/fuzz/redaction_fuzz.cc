@@ -24,6 +24,8 @@ std::vector<std::string> Seeds() {
       "data: [DONE]\n\n",
       R"({"choices":[{"logprobs":{"content":[{"token":"correct-","bytes":[99],"top_logprobs":[
           {"token":"c"}]},{"token":"horse-1","bytes":null,"top_logprobs":[]}]}}]})",
+      "{\"response\":\"correct-\"}\n{\"response\":\"horse-1\"}\n",
+      "grant_type=x&client_secret=1%2Fj2x%2Bq8Zr%3D&u=https%3A%2F%2Fx%3Fkey%3Dv",
       "OPENAI_API_KEY=abc\nAuthorization: Bearer abc123def\r\nlog {'password': 'x'} 777888999\n"
       "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n",
       "https://bob:pw@h/p?X-Amz-Signature=ab#access_token=v"};
@@ -35,6 +37,9 @@ std::vector<std::string> Tokens() {
           "\"api_key\":\"",
           "[redacted]",
           "[redacted",
+          "redacted]",
+          "customer_pin",
+          "\"name\":\"api_key\",\"value\":\"",
           "Bearer ",
           "://",
           "@",

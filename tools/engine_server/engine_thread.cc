@@ -149,10 +149,9 @@ void EngineThread::EndAll(const absl::Status& status) {
   for (const std::shared_ptr<Job>& job : running_) {
     if (!engine_->IsFinished(job->id_)) (void)engine_->Cancel(job->id_);
     (void)engine_->Take(job->id_);
+    GiveBackPlace();
     job->End(status);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  jobs_ -= running_.size();
   running_.clear();
 }
 
