@@ -30,6 +30,24 @@ constexpr int kByteRows = 2;
 #endif
 static_assert(kByteRows <= kMaxTileRows);
 
+// Adds to the sums of each row its products of the next four inputs; `x` has the rows' own.
+template <int kRows>
+REENACT_NUMERICS_FN void AddQuad(const uint8_t* bytes, const int32_t* x,
+                                 Ints (*sums)[kByteVectors]) {
+  Ints w[kByteVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kByteVectors; ++v) {
+    w[v] = LoadBytes(bytes + 64 * v);
+    __builtin_prefetch(bytes + 64 * v + kPrefetchBytes);
+  }
+#pragma GCC unroll 12
+  for (int m = 0; m < kRows; ++m) {
+    const Ints value = BroadcastBytes(x[m]);
+#pragma GCC unroll 2
+    for (int v = 0; v < kByteVectors; ++v) sums[m][v] = DotBytes(sums[m][v], w[v], value);
+  }
+}
+
 // Adds one class of groups to `acc`; `x` and `panel` are left behind it.
 template <int kRows>
 REENACT_NUMERICS_FN void AddQ8Groups(size_t groups, int first_vector, const int32_t** x_at,
@@ -48,19 +66,8 @@ REENACT_NUMERICS_FN void AddQ8Groups(size_t groups, int first_vector, const int3
     const uint8_t* bytes = panel + 64 * first_vector;
 #pragma GCC unroll 8
     for (int quad = 0; quad < static_cast<int>(kQ8Quads); ++quad) {
-      Ints w[kByteVectors];
-#pragma GCC unroll 2
-      for (int v = 0; v < kByteVectors; ++v) {
-        w[v] = LoadBytes(bytes + 64 * v);
-        __builtin_prefetch(bytes + 64 * v + kPrefetchBytes);
-      }
+      AddQuad<kRows>(bytes, x + quad * kRows, sums);
       bytes += 4 * kPanelOutputs;
-#pragma GCC unroll 12
-      for (int m = 0; m < kRows; ++m) {
-        const Ints value = BroadcastBytes(x[quad * kRows + m]);
-#pragma GCC unroll 2
-        for (int v = 0; v < kByteVectors; ++v) sums[m][v] = DotBytes(sums[m][v], w[v], value);
-      }
     }
     const auto* scales = reinterpret_cast<const uint16_t*>(panel + kQ8Group * kPanelOutputs);
     const int32_t* x_scales = x + static_cast<int>(kQ8Quads + 1) * kRows;
@@ -128,19 +135,8 @@ __attribute__((noinline)) void MultiplyW8A8Vectors(const ProductTile& tile, int 
     for (int v = 0; v < kByteVectors; ++v) sums[m][v] = StartSum(corrections[m]);
   }
   for (size_t quad = 0; quad < quads; ++quad) {
-    Ints w[kByteVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kByteVectors; ++v) {
-      w[v] = LoadBytes(bytes + 64 * v);
-      __builtin_prefetch(bytes + 64 * v + kPrefetchBytes);
-    }
+    AddQuad<kRows>(bytes, x, sums);
     bytes += 4 * kPanelOutputs;
-#pragma GCC unroll 12
-    for (int m = 0; m < kRows; ++m) {
-      const Ints value = BroadcastBytes(x[m]);
-#pragma GCC unroll 2
-      for (int v = 0; v < kByteVectors; ++v) sums[m][v] = DotBytes(sums[m][v], w[v], value);
-    }
     x += kRows;
   }
   alignas(64) float results[kRows * kWidth] = {};
