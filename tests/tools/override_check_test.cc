@@ -77,7 +77,8 @@ TEST(CheckOverrides, SaysThatThereIsNoneOfTheKind) {
 
 TEST(CheckOverrides, ListsNoMoreThanALineOfNames) {
   std::vector<std::pair<Boundary, std::string>> tools;
-  for (int i = 0; i < 20; ++i) tools.emplace_back(Boundary::kTool, std::string(9, 'a' + i));
+  for (int i = 0; i < 20; ++i)
+    tools.emplace_back(Boundary::kTool, std::string(9, static_cast<char>('a' + i)));
   const std::string text = Check(TapeOf(tools, {}), {"tool:x=1"});
   EXPECT_NE(text.find("and 12 more"), std::string::npos) << text;
 }
