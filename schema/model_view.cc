@@ -1,7 +1,6 @@
 #include "schema/model_view.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -35,29 +34,6 @@ std::string HeaderValue(const Headers* headers, std::string_view name) {
     if (Lower(header) == name) value = Lower(text);
   }
   return value;
-}
-
-std::string_view PathOf(std::string_view endpoint) {
-  std::string_view path = endpoint.substr(0, endpoint.find_first_of("?#"));
-  while (path.ends_with('/')) path.remove_suffix(1);
-  return path;
-}
-
-// Dialects of their own whose requests have "model" and "messages" too.
-bool SpeaksAnotherDialect(std::string_view provider) {
-  constexpr std::array<std::string_view, 6> kOthers = {"anthropic", "bedrock", "gemini",
-                                                       "google",    "vertex",  "cohere"};
-  const std::string lower = Lower(provider);
-  return std::find(kOthers.begin(), kOthers.end(), lower) != kOthers.end();
-}
-
-bool HasChatShape(std::string_view request) {
-  const auto document = JsonDocument::Parse(request);
-  if (!document) return false;
-  const JsonValue root = document->root();
-  // Anthropic's bodies: the system prompt stands beside the messages, or the version in the body.
-  if (root["system"].is_present() || root["anthropic_version"].is_present()) return false;
-  return root["messages"].is_array();
 }
 
 enum class BodyKind : uint8_t { kEmpty, kDocument, kStream, kNdjson, kEncoded, kText };
@@ -224,20 +200,6 @@ void DecideEnd(const Event& event, const BytesVerdict& verdict, ModelView* view,
 
 }  // namespace
 
-ModelDialect DialectOf(std::string_view provider, std::string_view endpoint,
-                       std::string_view request) {
-  const std::string_view path = PathOf(endpoint);
-  if (path.ends_with("/chat/completions")) return ModelDialect::kOpenAiChat;
-  constexpr std::array<std::string_view, 7> kOtherPaths = {
-      "/responses", "/messages",     "/completions", "/embeddings",
-      "/api/chat",  "/api/generate", "/completion"};
-  for (const std::string_view other : kOtherPaths) {
-    if (path.ends_with(other)) return ModelDialect::kUnknown;
-  }
-  if (SpeaksAnotherDialect(provider)) return ModelDialect::kUnknown;
-  return HasChatShape(request) ? ModelDialect::kOpenAiChat : ModelDialect::kUnknown;
-}
-
 ModelView ViewModelCall(const Event& event) {
   ModelView view;
   AnomalyList anomalies;
@@ -251,6 +213,7 @@ ModelView ViewModelCall(const Event& event) {
     const int64_t choices_asked = ReadChatRequest(event.request.bytes, &view, &anomalies);
     verdict = ReadAnswer(answer, choices_asked, &view, &anomalies);
   } else if (const auto request = JsonDocument::Parse(event.request.bytes)) {
+    view.dialect = ModelDialect::kUnknown;  // Named by its path, and not read yet.
     view.asked_model = request->root()["model"].AsString();
   }
   if (IsFailedStatus(view.http_status) && view.error_kind.empty()) {

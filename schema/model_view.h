@@ -10,16 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/dialect.h"
 #include "schema/logprob.h"
 #include "schema/record.h"
 
 namespace reenact::schema {
-
-enum class ModelDialect : uint8_t { kUnknown, kOpenAiChat };
-
-// The endpoint decides where it is one that is known; else the shape of the request.
-ModelDialect DialectOf(std::string_view provider, std::string_view endpoint,
-                       std::string_view request);
 
 struct ToolCall {
   std::optional<int64_t> index;
@@ -33,10 +28,14 @@ struct Choice {
   int64_t index = 0;
   std::optional<std::string> content;  // Absent (null) is not empty.
   std::string reasoning;               // All spellings, joined.
+  // What the provider wants back unread: signatures of reasoning, reasoning that it encrypted.
+  std::vector<std::string> sealed_reasoning;
   std::string refusal;
   std::vector<ToolCall> tool_calls;
-  std::string finish_reason;  // Empty where none was sent.
-  LogprobSeries logprobs;     // Of the content.
+  std::string finish_reason;       // Empty where none was sent.
+  std::string stopped_at;          // The stop sequence that was met, or its token id as digits.
+  std::vector<int64_t> token_ids;  // Where offered, with or without logprobs.
+  LogprobSeries logprobs;          // Of the content.
   LogprobSeries refusal_logprobs;
 };
 
@@ -44,10 +43,11 @@ struct Choice {
 enum class Presence : uint8_t { kAbsent, kNull, kEmpty, kValue };
 
 struct Usage {
-  std::optional<int64_t> prompt_tokens;
+  std::optional<int64_t> prompt_tokens;  // All of them, cached ones too, whoever counts.
   std::optional<int64_t> completion_tokens;
   std::optional<int64_t> total_tokens;
   std::optional<int64_t> cached_tokens;
+  std::optional<int64_t> cache_write_tokens;
   std::optional<int64_t> reasoning_tokens;
 };
 
@@ -76,6 +76,11 @@ struct ModelView {
   int32_t http_status = 0;
   std::vector<Choice> choices;  // By index.
   Usage usage;
+  std::vector<int64_t> prompt_token_ids;  // Where offered.
+  LogprobSeries prompt_logprobs;          // Of the prompt's tokens; the first has none (censored).
+  // What else the answer says that has no place above, as written; bounded in number:
+  // "timings.predicted_ms" = "81.25", "stop_details.category" = "cyber".
+  Tags facts;
   std::string error_kind;  // "overloaded_error", "rate_limit_exceeded", "http_500"; empty: none.
   std::string error_message;
   bool end_marker = false;               // [DONE] was seen (streams) or the document was whole.
@@ -99,6 +104,10 @@ struct ModelView {
   //     "arguments_not_string", "too_many_tool_calls";
   //   of choices: "choice_without_index", "content_parts", "message_in_stream",
   //     "too_many_choices".
+  //   of dialects: "not_self_contained:previous_response_id" (the provider keeps part of the
+  //     request), "event_name_missing" (official clients ignore such records), "unknown_event",
+  //     "unknown_block", "block_without_start", "second_message_start", "blocked:SAFETY",
+  //     "tool_input_invalid", "post_sampling_probs".
   // A place in another choice than the first is named: "logprobs_absent:choice=1,token=3".
   std::vector<std::string> anomalies;
 };

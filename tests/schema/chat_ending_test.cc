@@ -233,22 +233,18 @@ TEST(ChatEnding, StreamsAreFoundWhateverTheContentTypeSays) {
   EXPECT_EQ(error.error_kind, "t");
 }
 
-TEST(ChatEnding, LineDelimitedJsonIsLeftUnknown) {
+TEST(ChatEnding, LineDelimitedJsonIsNoChatAnswer) {
   const std::string body = "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true}\n";
   const ModelView as_chat = View(body, kJson);
   EXPECT_TRUE(Has(as_chat.anomalies, "ndjson"));
   EXPECT_TRUE(as_chat.choices.empty());
-  ChatCall native = kJson;
-  native.endpoint = "http://localhost:11434/api/chat";
-  const ModelView view = View(body, native);
-  EXPECT_EQ(view.dialect, ModelDialect::kUnknown);
-  EXPECT_EQ(view.asked_model, "m");
-  EXPECT_EQ(EndOf(view), "complete");
+  EXPECT_EQ(EndOf(as_chat), "complete");
 }
 
 TEST(ChatEnding, UnknownDialectStillHasAStatus) {
   ChatCall call = kJson;
-  call.endpoint = "https://api.anthropic.com/v1/messages";
+  call.endpoint = "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova/converse";
+  call.provider = "bedrock";
   call.status = 529;
   const ModelView view = View("{}", call);
   EXPECT_EQ(view.dialect, ModelDialect::kUnknown);
@@ -273,26 +269,6 @@ TEST(ChatEnding, RequestThatIsNoJsonIsNamed) {
   EXPECT_EQ(view.choices[0].content, "a");
   call.request = R"({"model":"m","messages":[{"role":"user","content":"done \ud83d"}]})";
   EXPECT_TRUE(Has(View(kDone, call).anomalies, "request:lone_surrogate"));
-}
-
-TEST(Dialect, EndpointDecidesThenTheShapeOfTheBody) {
-  const std::string chat = R"({"model":"m","messages":[]})";
-  const auto kChat = ModelDialect::kOpenAiChat;
-  const auto kUnknown = ModelDialect::kUnknown;
-  EXPECT_EQ(DialectOf("openai", "https://api.openai.com/v1/chat/completions", ""), kChat);
-  EXPECT_EQ(DialectOf("azure",
-                      "https://r.openai.azure.com/openai/deployments/d/chat/completions"
-                      "?api-version=2024-10-21",
-                      "{}"),
-            kChat);
-  EXPECT_EQ(DialectOf("openai", "https://api.openai.com/v1/responses", chat), kUnknown);
-  EXPECT_EQ(DialectOf("openai", "https://api.openai.com/v1/completions", chat), kUnknown);
-  EXPECT_EQ(DialectOf("openai", "", chat), kChat);
-  EXPECT_EQ(DialectOf("", "http://127.0.0.1:8000/", chat), kChat);
-  EXPECT_EQ(DialectOf("openai", "", R"({"model":"m","input":"x"})"), kUnknown);
-  EXPECT_EQ(DialectOf("openai", "", "not json"), kUnknown);
-  EXPECT_EQ(DialectOf("anthropic", "", chat), kUnknown);
-  EXPECT_EQ(DialectOf("", "", R"({"model":"m","system":"s","messages":[]})"), kUnknown);
 }
 
 // ---- properties
