@@ -1,0 +1,3 @@
+// The text of every kernel, as C++ for the emulator.
+
+#include "local_engine/cuda/rms_norm.cu"

@@ -1,0 +1,24 @@
+// PTX text to a module that can be launched.
+
+#ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_PARSER_H_
+#define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_PARSER_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "tests/local_engine/cuda/ptx/program.h"
+
+namespace reenact::ptx {
+
+// InvalidArgument names the kernel and the instruction that breaks the contract of profile n1, or that the
+// interpreter does not know.
+absl::StatusOr<Module> ParseModule(std::string_view text);
+
+// The same of a file. NotFound when it cannot be read.
+absl::StatusOr<Module> ReadModule(const std::string& path);
+
+}  // namespace reenact::ptx
+
+#endif  // REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_PARSER_H_
