@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -50,7 +51,10 @@ struct Piece {
 };
 
 std::vector<Piece> CutIntoPieces(std::span<const AttentionTask> tasks, size_t heads) {
-  const size_t rows_at_once = std::max<size_t>(1, kPieceQueries / heads);
+  const size_t whole_groups = kMaxAttentionQueries / std::gcd<size_t>(kMaxAttentionQueries, heads);
+  size_t rows_at_once = std::max<size_t>(1, kPieceQueries / heads);
+  // Rows whose queries make whole groups, where a piece can have as many.
+  if (rows_at_once > whole_groups) rows_at_once -= rows_at_once % whole_groups;
   std::vector<Piece> pieces;
   for (size_t task = 0; task < tasks.size(); ++task) {
     for (size_t row = 0; row < tasks[task].rows.size(); row += rows_at_once) {

@@ -110,47 +110,101 @@ REENACT_NUMERICS_FN void WeighScores(int32_t first, int32_t end, float floor, fl
   result[1] = sum;
 }
 
-// Adds the keys [first, end) of one block to the weighted values of `kQueries` queries, `kVectors`
-// vectors of dimensions at a time.
+// Vectors of dimensions that are summed together, for so many queries: what registers there are.
+#if defined(REENACT_KERNELS_avx512)
+template <int kQueries>
+constexpr int kValueVectors = kQueries > 4 ? 2 : 4;
+#else
+template <int kQueries>
+constexpr int kValueVectors = kQueries > 1 ? 2 : 4;
+#endif
+
+// Where a query is live, relative to the beginning of a split or a block; empty when first >= end.
+struct LiveKeys {
+  int32_t first, end;
+};
+
+// Of the keys that any of some queries sees, those in the middle that all of them see.
+struct SharedKeys {
+  int32_t begin, shared_begin, shared_end, end;
+};
+
+template <int kQueries>
+REENACT_NUMERICS_FN SharedKeys SharedBy(const LiveKeys* live) {
+  SharedKeys keys = {kKvBlockPositions, 0, kKvBlockPositions, 0};
+  for (int q = 0; q < kQueries; ++q) {
+    keys.shared_begin = Larger(keys.shared_begin, live[q].first);
+    keys.shared_end = Smaller(keys.shared_end, live[q].end);
+    if (live[q].first >= live[q].end) continue;
+    keys.begin = Smaller(keys.begin, live[q].first);
+    keys.end = Larger(keys.end, live[q].end);
+  }
+  if (keys.shared_begin < keys.shared_end) return keys;
+  return {keys.begin, keys.end, keys.end, keys.end};
+}
+
+// The weighted values of one block, for `kQueries` queries and `kVectors` vectors of dimensions
+// from `values` on; a row of values has `dim`. `weights`: [kQueries][kSplitPositions].
 template <typename Cache, int kQueries, int kVectors>
-REENACT_NUMERICS_FN size_t AddValues(const typename Cache::Element* values, size_t dim, size_t from,
-                                     int32_t first, int32_t end, const float* const* weights,
-                                     float* const* sums) {
-  for (; from + 16 * kVectors <= dim; from += 16 * kVectors) {
-    Lanes acc[kQueries][kVectors];
-#pragma GCC unroll 8
-    for (int q = 0; q < kQueries; ++q) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) acc[q][v] = Zero();
-    }
+struct BlockValues {
+  const typename Cache::Element* values;
+  size_t dim;
+  const float* weights;
+  Lanes acc[kQueries][kVectors];
+
+  // Adds the keys [first, end). With `kAsks`, those that are not live for a query are left out: a
+  // product with zero would turn a -0 or show what a dead key holds.
+  template <bool kAsks>
+  REENACT_NUMERICS_FN void Add(BlockValues* self, const LiveKeys* live, int32_t first,
+                               int32_t end) {
     for (int32_t j = first; j < end; ++j) {
-      const auto* row = values + static_cast<size_t>(j) * dim + from;
+      const auto* row = self->values + static_cast<size_t>(j) * self->dim;
       Lanes value[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) value[v] = Cache::Widen(row + 16 * v);
 #pragma GCC unroll 8
       for (int q = 0; q < kQueries; ++q) {
-        const Lanes weight = Broadcast(weights[q][j]);
+        if (kAsks && (j < live[q].first || j >= live[q].end)) continue;
+        const Lanes weight = Broadcast(self->weights[q * kSplitPositions + j]);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[q][v] = Fma(weight, value[v], acc[q][v]);
+        for (int v = 0; v < kVectors; ++v) {
+          self->acc[q][v] = Fma(weight, value[v], self->acc[q][v]);
+        }
       }
     }
+  }
+};
+
+// Adds one block to the weighted values of `kQueries` queries, from dimension `from` on and
+// `kVectors` vectors at a time; returns how far it came. sums: [kQueries] at `sum_stride`.
+template <typename Cache, int kQueries, int kVectors>
+REENACT_NUMERICS_FN size_t AddValues(const typename Cache::Element* values, size_t dim, size_t from,
+                                     const LiveKeys* live, const float* weights, float* sums,
+                                     size_t sum_stride) {
+  using Block = BlockValues<Cache, kQueries, kVectors>;
+  const SharedKeys keys = SharedBy<kQueries>(live);
+  for (; from + 16 * kVectors <= dim; from += 16 * kVectors) {
+    Block block = {values + from, dim, weights, {}};
 #pragma GCC unroll 8
     for (int q = 0; q < kQueries; ++q) {
 #pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) block.acc[q][v] = Zero();
+    }
+    Block::template Add<true>(&block, live, keys.begin, keys.shared_begin);
+    Block::template Add<false>(&block, live, keys.shared_begin, keys.shared_end);
+    Block::template Add<true>(&block, live, keys.shared_end, keys.end);
+#pragma GCC unroll 8
+    for (int q = 0; q < kQueries; ++q) {
+      if (live[q].first >= live[q].end) continue;
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        float* sum = sums[q] + from + 16 * v;
-        Store(sum, Add(Load(sum), acc[q][v]));
+        float* sum = sums + static_cast<size_t>(q) * sum_stride + from + 16 * v;
+        Store(sum, reenact::local_engine::Add(Load(sum), block.acc[q][v]));
       }
     }
   }
   return from;
 }
-
-// Where a query is live in a split, relative to its beginning; empty when first >= end.
-struct LiveInSplit {
-  int32_t first, end;
-};
 
 template <typename Cache, int kQueries>
 REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQuery* queries,
@@ -159,7 +213,7 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
   const int32_t begin = split * kSplitPositions;
   const size_t dim = KvPaddedDim(work.head_dim);
   alignas(64) float scores[kQueries][kSplitPositions];
-  LiveInSplit live[kQueries];
+  LiveKeys live[kQueries];
   int32_t first = kSplitPositions, end = 0;
   for (int q = 0; q < kQueries; ++q) {
     live[q] = {Larger(queries[q].first - begin, 0),
@@ -181,12 +235,9 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
   for (int q = 0; q < kQueries && Planted(KernelFault::kMaximumOfGroup); ++q) {
     for (int32_t j = live[q].first; j < live[q].end; ++j) floor = max_select(scores[q][j], floor);
   }
-  float* sums[kQueries];
-  const float* weights[kQueries];
   for (int q = 0; q < kQueries; ++q) {
     float* result = results + static_cast<size_t>(q) * result_floats;
-    sums[q] = result + 2;
-    for (size_t d = 0; d < dim; ++d) sums[q][d] = 0.0f;
+    for (size_t d = 0; d < dim; ++d) result[2 + d] = 0.0f;
     if (live[q].first < live[q].end) {
       WeighScores(live[q].first, live[q].end, floor, scores[q], result);
     } else {
@@ -197,29 +248,17 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
     const int32_t at = block * kKvBlockPositions;
     const auto* values = static_cast<const Element*>(work.blocks[split * kBlocksPerSplit + block]) +
                          work.head_dim * kKvBlockPositions;
-    bool all_live = true;
+    LiveKeys in_block[kQueries];
     for (int q = 0; q < kQueries; ++q) {
-      weights[q] = scores[q] + at;
-      all_live &= live[q].first <= at && live[q].end >= at + kKvBlockPositions;
-    }
-    if (kQueries > 1 && all_live) {
-      size_t from = 0;
-      if (kQueries <= 4) {
-        from =
-            AddValues<Cache, kQueries, 2>(values, dim, from, 0, kKvBlockPositions, weights, sums);
+      in_block[q] = {Larger(live[q].first - at, 0), Smaller(live[q].end - at, kKvBlockPositions)};
+      if (Planted(KernelFault::kMaskedKeysMultiplied) && in_block[q].first < in_block[q].end) {
+        in_block[q] = {0, kKvBlockPositions};
       }
-      AddValues<Cache, kQueries, 1>(values, dim, from, 0, kKvBlockPositions, weights, sums);
-      continue;
     }
-    for (int q = 0; q < kQueries; ++q) {
-      int32_t from_key = Larger(live[q].first - at, 0);
-      int32_t to_key = Smaller(live[q].end - at, kKvBlockPositions);
-      if (from_key >= to_key) continue;
-      if (Planted(KernelFault::kMaskedKeysMultiplied)) from_key = 0, to_key = kKvBlockPositions;
-      const size_t from =
-          AddValues<Cache, 1, 4>(values, dim, 0, from_key, to_key, weights + q, sums + q);
-      AddValues<Cache, 1, 1>(values, dim, from, from_key, to_key, weights + q, sums + q);
-    }
+    const float* weights = scores[0] + at;
+    const size_t from = AddValues<Cache, kQueries, kValueVectors<kQueries>>(
+        values, dim, 0, in_block, weights, results + 2, result_floats);
+    AddValues<Cache, kQueries, 1>(values, dim, from, in_block, weights, results + 2, result_floats);
   }
 }
 

@@ -91,16 +91,33 @@ struct Bf16Weights {
   }
 };
 
+// `sums`: [kRows][width], `width` being whole vectors.
 template <int kRows>
 REENACT_NUMERICS_FN void WriteTile(const ProductTile& tile, int first_output, const float* sums,
                                    int width) {
+  const bool whole = first_output + width <= tile.outputs;
   for (int m = 0; m < kRows; ++m) {
     float* y = tile.y + static_cast<size_t>(m) * tile.y_stride;
-    for (int n = 0; n < width && first_output + n < tile.outputs; ++n) {
+    for (int n = 0; whole && n < width; n += 16) {
+      const Lanes sum = Load(sums + m * width + n);
+      const int output = first_output + n;
+      Store(y + output, tile.bias != nullptr ? Add(sum, Load(tile.bias + output)) : sum);
+    }
+    for (int n = 0; !whole && n < width && first_output + n < tile.outputs; ++n) {
       const float sum = sums[m * width + n];
       const int output = first_output + n;
       y[output] = tile.bias != nullptr ? add_rn(sum, tile.bias[output]) : sum;
     }
+  }
+}
+
+// Asks for the lines of y that a tile writes at its end: they come from further away than the
+// stack's, and stores are carried out in order.
+template <int kRows>
+REENACT_NUMERICS_FN void PrefetchResults(const ProductTile& tile, int first_output, int width) {
+  for (int m = 0; m < kRows; ++m) {
+    const float* y = tile.y + static_cast<size_t>(m) * tile.y_stride + first_output;
+    for (int n = 0; n < width; n += 16) __builtin_prefetch(y + n, 1);
   }
 }
 
@@ -115,6 +132,7 @@ __attribute__((noinline)) void MultiplyVectors(const ProductTile& tile, int firs
   const auto* x = static_cast<const float*>(tile.x);
   const auto* pair = static_cast<const typename Weights::Element*>(tile.panel);
   const size_t chunks = FloatChunkCount(tile.dim);
+  PrefetchResults<kRows>(tile, 16 * first_vector, kWidth);
   for (int sequence = 0; sequence < kDotClasses; ++sequence) {
     Lanes acc[kRows][kTileVectors];
 #pragma GCC unroll 12
@@ -227,27 +245,54 @@ void MultiplyRowsInPlace(const InPlaceRows& rows) {
   for (; output < rows.outputs; ++output) MultiplyInPlace<Weights, 1>(rows, output);
 }
 
+// One chunk of up to kMaxTileRows rows, [rows] at `stride`, to its places among the classes, which
+// are `class_floats` apart.
+REENACT_NUMERICS_FN void PackChunk(const float* x, size_t stride, size_t rows, size_t class_floats,
+                                   float* packed) {
+#if defined(REENACT_KERNELS_avx512)
+  for (int first = 0; first < kDotClasses; first += 8) {
+    Lanes columns[16];
+    for (size_t m = 0; m < 16; ++m) {
+      columns[m] = m < rows ? Load(x + m * stride + 2 * first) : Zero();
+    }
+    Transpose(columns);
+    for (int c = 0; c < 8; ++c) {  // Bit reversal undoes itself: this is the place of a class.
+      float* to = packed + static_cast<size_t>(BitReversed(first + c)) * class_floats;
+      StoreFirst(to, columns[2 * c], rows);
+      StoreFirst(to + rows, columns[2 * c + 1], rows);
+    }
+  }
+#else
+  // A copy side by side first: rows are often a power of two apart, where they evict each other.
+  alignas(64) float values[kMaxTileRows][kDotChunk];
+  for (size_t m = 0; m < rows; ++m) std::memcpy(values[m], x + m * stride, sizeof(values[m]));
+  for (int sequence = 0; sequence < kDotClasses; ++sequence) {
+    const size_t k = 2 * static_cast<size_t>(BitReversed(sequence));
+    float* to = packed + static_cast<size_t>(sequence) * class_floats;
+    for (size_t m = 0; m < rows; ++m) {
+      to[m] = values[m][k];
+      to[rows + m] = values[m][k + 1];
+    }
+  }
+#endif
+}
+
 void PackX(const ActivationRows& source, float* packed) {
   const size_t chunks = FloatChunkCount(source.dim);
   const auto rows = static_cast<size_t>(source.rows);
-  for (size_t chunk = 0; chunk < chunks; ++chunk) {
-    // A copy side by side first: rows are often a power of two apart, where they evict each other.
-    alignas(64) float values[kMaxTileRows][kDotChunk];
-    const size_t begin = chunk * kDotChunk;
-    const size_t rest = source.dim - begin;
-    for (size_t m = 0; m < rows; ++m) {
-      const float* from = source.x + m * source.stride + begin;
-      for (size_t k = 0; k < kDotChunk; ++k) values[m][k] = k < rest ? from[k] : 0.0f;
-    }
-    for (int sequence = 0; sequence < kDotClasses; ++sequence) {
-      const size_t k = 2 * static_cast<size_t>(BitReversed(sequence));
-      float* to = packed + (static_cast<size_t>(sequence) * chunks + chunk) * 2 * rows;
-      for (size_t m = 0; m < rows; ++m) {
-        to[m] = values[m][k];
-        to[rows + m] = values[m][k + 1];
-      }
-    }
+  const size_t class_floats = chunks * 2 * rows;
+  const size_t whole = source.dim / kDotChunk;
+  for (size_t chunk = 0; chunk < whole; ++chunk) {
+    PackChunk(source.x + chunk * kDotChunk, source.stride, rows, class_floats,
+              packed + chunk * 2 * rows);
   }
+  if (whole == chunks) return;
+  float padded[kMaxTileRows * kDotChunk] = {};
+  for (size_t m = 0; m < rows; ++m) {
+    std::memcpy(padded + m * kDotChunk, source.x + m * source.stride + whole * kDotChunk,
+                source.dim % kDotChunk * sizeof(float));
+  }
+  PackChunk(padded, kDotChunk, rows, class_floats, packed + whole * 2 * rows);
 }
 
 void PackLanes(const float* x, size_t dim, float* packed) {

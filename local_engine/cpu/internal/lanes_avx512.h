@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "local_engine/numerics/operations.h"
@@ -28,6 +29,47 @@ REENACT_NUMERICS_FN Lanes Load(const float* p) {
 
 REENACT_NUMERICS_FN void Store(float* p, Lanes a) {
   _mm512_storeu_ps(p, a);
+}
+
+// For this instruction set only: the first `count` lanes.
+REENACT_NUMERICS_FN void StoreFirst(float* p, Lanes a, size_t count) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), a);
+}
+
+// For this instruction set only: lane i of vector j and lane j of vector i change places; between
+// pairs of vectors, then pairs of pairs, then by quarters of a vector.
+REENACT_NUMERICS_FN void Transpose(Lanes (&rows)[16]) {
+  Lanes pairs[16], quads[16], eights[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const __m512d low = _mm512_castps_pd(pairs[i + half]);
+      const __m512d high = _mm512_castps_pd(pairs[i + 2 + half]);
+      quads[i + 2 * half] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, high));
+      quads[i + 2 * half + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, high));
+    }
+  }
+  // quads[4 g + c]: of rows 4 g ... 4 g + 3, the columns c, c + 4, c + 8, c + 12.
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const Lanes low = quads[8 * half + c], high = quads[8 * half + 4 + c];
+      eights[8 * half + c] = _mm512_shuffle_f32x4(low, high, 0x88);      // c, c + 8
+      eights[8 * half + 4 + c] = _mm512_shuffle_f32x4(low, high, 0xdd);  // c + 4, c + 12
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < 8; ++c) {
+    rows[c] = _mm512_shuffle_f32x4(eights[c], eights[8 + c], 0x88);
+    rows[8 + c] = _mm512_shuffle_f32x4(eights[c], eights[8 + c], 0xdd);
+  }
 }
 
 REENACT_NUMERICS_FN Lanes Fma(Lanes a, Lanes b, Lanes c) {
