@@ -1,12 +1,16 @@
 #include "local_engine/weights/tensor_set.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -34,7 +38,12 @@ void HashText(std::string_view text, Sha256* hash) {
   hash->Update(text.data(), text.size());
 }
 
-using OnRead = absl::FunctionRef<void(std::span<const std::byte>)>;
+using ReadBytes = std::span<const std::byte>;
+using OnRead = absl::FunctionRef<void(ReadBytes)>;
+
+constexpr size_t kReadBytes = size_t{8} << 20;
+constexpr uint64_t kWorthAThreadBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxThreads = 16;  // More than memory has readers for.
 
 Sha256Digest LeafOf(const Tensor& tensor, OnRead on_read) {
   Sha256 hash;
@@ -45,10 +54,9 @@ Sha256Digest LeafOf(const Tensor& tensor, OnRead on_read) {
   HashLength(tensor.shape.size(), &hash);
   for (uint64_t dimension : tensor.shape) HashLength(dimension, &hash);
   HashLength(tensor.size_bytes, &hash);
-  constexpr size_t kReadBytes = size_t{8} << 20;
-  const std::span<const std::byte> data(tensor.data, tensor.size_bytes);
+  const ReadBytes data(tensor.data, tensor.size_bytes);
   for (size_t at = 0; at < data.size(); at += kReadBytes) {
-    const auto read = data.subspan(at, std::min(kReadBytes, data.size() - at));
+    const ReadBytes read = data.subspan(at, std::min(kReadBytes, data.size() - at));
     hash.Update(read.data(), read.size());
     on_read(read);
   }
@@ -63,6 +71,81 @@ Sha256Digest NodeOf(const Sha256Digest& left, const Sha256Digest& right) {
   hash.Update(right.data(), right.size());
   return hash.Finish();
 }
+
+// The leaves of all tensors, by as many threads as are of use; the largest tensors first, so that
+// none is left for the end.
+class LeafWork {
+ public:
+  explicit LeafWork(const TensorSet& tensors) : leaves_(tensors.tensors().size()) {
+    for (const auto& [name, tensor] : tensors.tensors()) {
+      queue_.emplace_back(&tensor, queue_.size());
+      size_bytes_ += tensor.size_bytes;
+    }
+    std::stable_sort(queue_.begin(), queue_.end(), [](const Entry& a, const Entry& b) {
+      return a.first->size_bytes > b.first->size_bytes;
+    });
+  }
+
+  // Calls `on_read` on this thread only: for its own reads, and for those of the others.
+  void Run(OnRead on_read) {
+    std::vector<std::jthread> others;
+    const uint64_t wanted = std::min({size_bytes_ / kWorthAThreadBytes, kMaxThreads,
+                                      uint64_t{std::thread::hardware_concurrency()}});
+    try {
+      while (others.size() + 1 < wanted) {
+        others.emplace_back([this] { TakeTensors([this](ReadBytes read) { Leave(read); }); });
+      }
+    } catch (const std::system_error&) {
+      // Those that are there do it all.
+    }
+    TakeTensors([&](ReadBytes read) {
+      on_read(read);
+      for (const ReadBytes other : TakeLeft()) on_read(other);
+    });
+    std::unique_lock lock(mutex_);
+    while (finished_ < leaves_.size() || !left_.empty()) {
+      changed_.wait(lock, [&] { return finished_ == leaves_.size() || !left_.empty(); });
+      lock.unlock();
+      for (const ReadBytes other : TakeLeft()) on_read(other);
+      lock.lock();
+    }
+  }
+
+  const std::vector<Sha256Digest>& leaves() const { return leaves_; }
+
+ private:
+  using Entry = std::pair<const Tensor*, size_t>;  // And which leaf it is.
+
+  void TakeTensors(OnRead on_read) {
+    for (size_t i = next_.fetch_add(1); i < queue_.size(); i = next_.fetch_add(1)) {
+      leaves_[queue_[i].second] = LeafOf(*queue_[i].first, on_read);
+      const std::lock_guard lock(mutex_);
+      ++finished_;
+      changed_.notify_one();
+    }
+  }
+
+  void Leave(ReadBytes read) {
+    const std::lock_guard lock(mutex_);
+    left_.push_back(read);
+    changed_.notify_one();
+  }
+
+  std::vector<ReadBytes> TakeLeft() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(left_, {});
+  }
+
+  std::vector<Entry> queue_;
+  uint64_t size_bytes_ = 0;
+  std::atomic<size_t> next_{0};
+  std::vector<Sha256Digest> leaves_;
+
+  std::mutex mutex_;  // Of what follows.
+  std::condition_variable changed_;
+  size_t finished_ = 0;          // Leaves.
+  std::vector<ReadBytes> left_;  // Read by others and not reported yet.
+};
 
 }  // namespace
 
@@ -99,11 +182,11 @@ absl::Status CheckNoOverlap(std::vector<DataExtent>* extents) {
 
 WeightsDigest DigestOf(const TensorSet& tensors, OnRead on_read) {
   WeightsDigest digest;
-  std::vector<Sha256Digest> level;
-  for (const auto& [name, tensor] : tensors.tensors()) {
-    level.push_back(LeafOf(tensor, on_read));
-    digest.leaves.emplace(name, level.back());
-  }
+  LeafWork work(tensors);
+  work.Run(on_read);
+  std::vector<Sha256Digest> level = work.leaves();
+  size_t next = 0;
+  for (const auto& [name, tensor] : tensors.tensors()) digest.leaves.emplace(name, level[next++]);
   while (level.size() > 1) {
     std::vector<Sha256Digest> above;
     for (size_t i = 0; i + 1 < level.size(); i += 2) {

@@ -59,8 +59,9 @@ struct WeightsDigest {
   std::map<std::string, Sha256Digest> leaves;
 };
 
-// Reads every byte of the weights, some megabytes at a time; `on_read` is told which ones, after
-// each time. Of no tensors, the root is the SHA-256 of nothing.
+// Reads every byte of the weights, some megabytes at a time and several tensors at once; `on_read`
+// is told which ones, after each time, on the calling thread. Of no tensors, the root is the
+// SHA-256 of nothing.
 WeightsDigest DigestOf(
     const TensorSet& tensors, absl::FunctionRef<void(std::span<const std::byte>)> on_read =
                                   [](std::span<const std::byte>) {});

@@ -120,7 +120,7 @@ constexpr int kValueVectors = kQueries > 1 ? 2 : 4;
 #endif
 
 // Where a query is live, relative to the beginning of a split or a block; empty when first >= end.
-struct LiveKeys {
+struct KeySpan {
   int32_t first, end;
 };
 
@@ -130,7 +130,7 @@ struct SharedKeys {
 };
 
 template <int kQueries>
-REENACT_NUMERICS_FN SharedKeys SharedBy(const LiveKeys* live) {
+REENACT_NUMERICS_FN SharedKeys SharedBy(const KeySpan* live) {
   SharedKeys keys = {kKvBlockPositions, 0, kKvBlockPositions, 0};
   for (int q = 0; q < kQueries; ++q) {
     keys.shared_begin = Larger(keys.shared_begin, live[q].first);
@@ -155,8 +155,7 @@ struct BlockValues {
   // Adds the keys [first, end). With `kAsks`, those that are not live for a query are left out: a
   // product with zero would turn a -0 or show what a dead key holds.
   template <bool kAsks>
-  REENACT_NUMERICS_FN void Add(BlockValues* self, const LiveKeys* live, int32_t first,
-                               int32_t end) {
+  REENACT_NUMERICS_FN void Add(BlockValues* self, const KeySpan* live, int32_t first, int32_t end) {
     for (int32_t j = first; j < end; ++j) {
       const auto* row = self->values + static_cast<size_t>(j) * self->dim;
       Lanes value[kVectors];
@@ -179,7 +178,7 @@ struct BlockValues {
 // `kVectors` vectors at a time; returns how far it came. sums: [kQueries] at `sum_stride`.
 template <typename Cache, int kQueries, int kVectors>
 REENACT_NUMERICS_FN size_t AddValues(const typename Cache::Element* values, size_t dim, size_t from,
-                                     const LiveKeys* live, const float* weights, float* sums,
+                                     const KeySpan* live, const float* weights, float* sums,
                                      size_t sum_stride) {
   using Block = BlockValues<Cache, kQueries, kVectors>;
   const SharedKeys keys = SharedBy<kQueries>(live);
@@ -213,7 +212,7 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
   const int32_t begin = split * kSplitPositions;
   const size_t dim = KvPaddedDim(work.head_dim);
   alignas(64) float scores[kQueries][kSplitPositions];
-  LiveKeys live[kQueries];
+  KeySpan live[kQueries];
   int32_t first = kSplitPositions, end = 0;
   for (int q = 0; q < kQueries; ++q) {
     live[q] = {Larger(queries[q].first - begin, 0),
@@ -248,7 +247,7 @@ REENACT_NUMERICS_FN void AttendSplit(const AttentionWork& work, const AttentionQ
     const int32_t at = block * kKvBlockPositions;
     const auto* values = static_cast<const Element*>(work.blocks[split * kBlocksPerSplit + block]) +
                          work.head_dim * kKvBlockPositions;
-    LiveKeys in_block[kQueries];
+    KeySpan in_block[kQueries];
     for (int q = 0; q < kQueries; ++q) {
       in_block[q] = {Larger(live[q].first - at, 0), Smaller(live[q].end - at, kKvBlockPositions)};
       if (Planted(KernelFault::kMaskedKeysMultiplied) && in_block[q].first < in_block[q].end) {

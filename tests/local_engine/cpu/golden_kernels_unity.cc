@@ -6,6 +6,7 @@
 #include "local_engine/cpu/internal/pack_panel.cc"
 #include "local_engine/numerics/pow_sincos.cc"
 #include "local_engine/numerics/sha256.cc"
+#include "local_engine/numerics/sha256_blocks.cc"
 #include "local_engine/reference/sampler.cc"
 #include "tests/local_engine/cpu/golden_kernels.cc"
 #include "tests/local_engine/cpu/rope_tables.cc"

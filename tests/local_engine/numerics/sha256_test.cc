@@ -1,9 +1,15 @@
 #include "local_engine/numerics/sha256.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
+
+#include "local_engine/numerics/sha256_blocks.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -29,6 +35,27 @@ TEST(Sha256, DoesNotDependOnHowItIsFed) {
       hash.Update(text.data() + at, std::min(piece, text.size() - at));
     }
     EXPECT_EQ(HexText(hash.Finish()), HexOf(text)) << piece;
+  }
+}
+
+TEST(Sha256, TheInstructionsOfTheProcessorGiveWhatPlainIntegersGive) {
+  const Sha256Blocks by_instructions = Sha256BlocksByInstructions();
+  if (by_instructions == nullptr) GTEST_SKIP() << "this processor has no instructions for SHA-256";
+  std::vector<uint8_t> blocks(1 + 33 * kSha256BlockBytes);
+  uint32_t random = 1;
+  for (uint8_t& byte : blocks) {
+    random = random * 1664525u + 1013904223u;
+    byte = static_cast<uint8_t>(random >> 24);
+  }
+  for (size_t misaligned : {0, 1}) {
+    for (size_t count : {0, 1, 2, 33}) {
+      std::array<uint32_t, 8> state;
+      for (uint32_t& word : state) word = random = random * 1664525u + 1013904223u;
+      std::array<uint32_t, 8> plain = state;
+      by_instructions(state.data(), blocks.data() + misaligned, count);
+      Sha256BlocksPlain(plain.data(), blocks.data() + misaligned, count);
+      EXPECT_EQ(state, plain) << count << " blocks";
+    }
   }
 }
 

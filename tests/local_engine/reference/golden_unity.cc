@@ -3,6 +3,7 @@
 
 #include "local_engine/numerics/pow_sincos.cc"
 #include "local_engine/numerics/sha256.cc"
+#include "local_engine/numerics/sha256_blocks.cc"
 #include "local_engine/reference/attention.cc"
 #include "local_engine/reference/dot.cc"
 #include "local_engine/reference/logprob.cc"

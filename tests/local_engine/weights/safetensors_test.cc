@@ -1,7 +1,10 @@
 #include "local_engine/weights/safetensors.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -176,6 +179,39 @@ TEST(Safetensors, AFolderWithoutWeightsSaysWhatIsMissing) {
   const absl::Status status = OpenSafetensorsFolder(folder.path()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_NE(std::string(status.message()).find("model.safetensors"), std::string::npos);
+}
+
+// Enough for several threads.
+TEST(WeightsDigest, OfManyMegabytesIsThatOfTheTensorsOneByOneAndEachByteIsReportedHere) {
+  constexpr size_t kCount = 5;
+  const std::vector<std::byte> data((size_t{11} << 20) + 5 * kCount, std::byte{3});
+  TensorSet all;
+  for (size_t i = 0; i < kCount; ++i) {
+    const uint64_t size = data.size() - 5 * i;
+    ASSERT_TRUE(all.Add({std::string(1, static_cast<char>('a' + i)),
+                         DataType::kI8,
+                         {size},
+                         data.data(),
+                         size})
+                    .ok());
+  }
+  uint64_t read_bytes = 0;
+  bool elsewhere = false;
+  const std::thread::id here = std::this_thread::get_id();
+  const WeightsDigest digest = DigestOf(all, [&](std::span<const std::byte> read) {
+    read_bytes += read.size();
+    elsewhere |= std::this_thread::get_id() != here;
+  });
+  EXPECT_FALSE(elsewhere);
+  uint64_t size_bytes = 0;
+  for (const auto& [name, tensor] : all.tensors()) {
+    size_bytes += tensor.size_bytes;
+    TensorSet one;
+    ASSERT_TRUE(one.Add(tensor).ok());
+    EXPECT_EQ(digest.leaves.at(name), DigestOf(one).root) << name;
+  }
+  EXPECT_EQ(read_bytes, size_bytes);
+  EXPECT_EQ(digest.root, DigestOf(all).root);
 }
 
 TEST(WeightsDigest, EveryPartOfATensorCounts) {
