@@ -72,8 +72,9 @@ std::chrono::steady_clock::time_point DeadlinePoint(int64_t deadline_ns) {
 EventLog::EventLog() = default;
 
 std::unique_ptr<EventLog> EventLog::Open(const EventLogOptions& options, std::string* why) {
+  std::shared_ptr<LogState> state;
   try {
-    auto state = std::make_shared<LogState>();
+    state = std::make_shared<LogState>();
     state->options = options;
     state->layout.root = options.store_path;
     std::string store_key;
@@ -97,6 +98,7 @@ std::unique_ptr<EventLog> EventLog::Open(const EventLogOptions& options, std::st
     log->impl_->writer = StartWriter(state);
     return log;
   } catch (const std::exception& error) {
+    if (state != nullptr && state->ring != nullptr) state->ring->RemoveUnused();
     *why = options.store_path + ": " + error.what();
     return nullptr;
   }

@@ -1,5 +1,7 @@
 #include "store/ring/ring.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -40,16 +42,15 @@ std::string_view ToString(DropReason reason) {
 
 struct Ring::Impl {
   // Of a new ring (`given` is its policy), or of a leftover (`given` is null).
-  Impl(RingMapping mapped, const schema::RedactionPolicy* given)
-      : mapping(std::move(mapped)),
-        header(reinterpret_cast<RingHeader*>(mapping.base)),
-        chunks(mapping.base),
+  // Takes `*mapped` over as its last step: when this throws, it is still the caller's.
+  Impl(RingMapping* mapped, const schema::RedactionPolicy* given)
+      : header(reinterpret_cast<RingHeader*>(mapped->base)),
+        chunks(mapped->base),
         lanes(&chunks),
         consumer(&chunks) {
-    if (given != nullptr) policy = std::make_unique<RingPolicy>(mapping.base, *given);
+    if (given != nullptr) policy = std::make_unique<RingPolicy>(mapped->base, *given);
+    mapping = std::move(*mapped);
   }
-
-  ~Impl() { Unmap(&mapping); }
 
   RingMapping mapping;
   ForkGuard guard;
@@ -72,18 +73,28 @@ std::unique_ptr<Ring> Ring::Create(const RingIdentity& identity,
     return nullptr;
   }
   const size_t policy_half = PolicyHalfSize(policy);
+  std::unique_ptr<Ring> ring(new Ring);
   RingMapping mapping;
   if (!CreateRingFile(identity.store_path, RingFileSize(size, policy_half), &mapping, why)) {
     return nullptr;
   }
-  WriteRingHeader(identity, policy_half, &mapping);
-  std::unique_ptr<Ring> ring(new Ring);
-  ring->path_ = mapping.path;
-  ring->identity_ = identity;
-  ring->policy_ = policy;
-  ring->impl_ = std::make_unique<Impl>(std::move(mapping), &policy);
+  try {
+    ring->Adopt(&mapping, identity, policy, policy_half);
+  } catch (...) {
+    unlink(mapping.path.c_str());
+    throw;
+  }
   WriteRingMagic(ring->impl_->header);
   return ring;
+}
+
+void Ring::Adopt(RingMapping* mapping, const RingIdentity& identity,
+                 const schema::RedactionPolicy& policy, size_t policy_half) {
+  WriteRingHeader(identity, policy_half, mapping);
+  path_ = mapping->path;
+  identity_ = identity;
+  policy_ = policy;
+  impl_ = std::make_unique<Impl>(mapping, &policy);
 }
 
 std::unique_ptr<Ring> Ring::CreateVolatile(const RingIdentity& identity,
@@ -91,39 +102,65 @@ std::unique_ptr<Ring> Ring::CreateVolatile(const RingIdentity& identity,
   const size_t policy_half = PolicyHalfSize(policy);
   RingMapping mapping;
   if (!MapWithoutFile(RingFileSize(size, policy_half), &mapping)) return nullptr;
-  WriteRingHeader(identity, policy_half, &mapping);
   std::unique_ptr<Ring> ring(new Ring);
-  ring->identity_ = identity;
-  ring->policy_ = policy;
-  ring->impl_ = std::make_unique<Impl>(std::move(mapping), &policy);
+  ring->Adopt(&mapping, identity, policy, policy_half);
   return ring;
 }
 
-std::unique_ptr<Ring> Ring::OpenLeftover(const std::string& path, std::string* why) {
+namespace {
+
+// The magic is written last. Without it nothing was ever in the ring, or nothing is any more:
+// Remove() zeroes the memory before it unlinks the file.
+bool WasOpened(const RingMapping& mapping) {
+  return mapping.size >= sizeof(RingHeader) &&
+         reinterpret_cast<const RingHeader*>(mapping.base)->magic.load(std::memory_order_acquire) !=
+             0;
+}
+
+bool ReadPolicy(const RingMapping& mapping, schema::RedactionPolicy* policy) {
+  const auto* header = reinterpret_cast<const RingHeader*>(mapping.base);
+  const uint32_t half = header->policy_index.load(std::memory_order_acquire) & 1;
+  return DecodePolicy(
+      std::string_view(mapping.base + header->policy_offset + half * header->policy_half_size,
+                       header->policy_half_size),
+      policy);
+}
+
+}  // namespace
+
+LeftoverRing Ring::OpenLeftover(const std::string& path) {
+  LeftoverRing found;
   RingMapping mapping;
-  if (!OpenLeftoverFile(path, &mapping, why)) return nullptr;
+  if (!OpenLeftoverFile(path, &mapping, &found.why)) {
+    if (found.why.empty()) found.state = RingFileState::kInUse;
+    return found;
+  }
+  if (!WasOpened(mapping)) {
+    found.state = RingFileState::kNeverOpened;
+    return found;
+  }
   const auto* header = reinterpret_cast<const RingHeader*>(mapping.base);
   schema::RedactionPolicy policy;
-  const auto read_policy = [&] {
-    const uint32_t half = header->policy_index.load(std::memory_order_acquire) & 1;
-    const std::string_view bytes(
-        mapping.base + header->policy_offset + half * header->policy_half_size,
-        header->policy_half_size);
-    return DecodePolicy(bytes, &policy);
-  };
-  if (mapping.size < sizeof(RingHeader) || !RingHeaderFits(*header, mapping.size) ||
-      !read_policy()) {
-    *why = path + ": not a ring of this version";
-    Unmap(&mapping);
-    return nullptr;
+  if (!RingHeaderFits(*header, mapping.size) || !ReadPolicy(mapping, &policy)) {
+    found.why = path + ": not a ring of this version";
+    return found;
   }
-  std::unique_ptr<Ring> ring(new Ring);
-  ring->path_ = path;
-  ring->identity_ = ReadRingIdentity(*header);
-  ring->policy_ = std::move(policy);
-  ring->impl_ = std::make_unique<Impl>(std::move(mapping), nullptr);
-  ring->impl_->leftover_policy = std::make_shared<const schema::RedactionPolicy>(ring->policy_);
-  return ring;
+  found.state = RingFileState::kLeft;
+  found.ring.reset(new Ring);
+  Ring& ring = *found.ring;
+  ring.path_ = path;
+  ring.identity_ = ReadRingIdentity(*header);
+  ring.policy_ = std::move(policy);
+  ring.impl_ = std::make_unique<Impl>(&mapping, nullptr);
+  ring.impl_->leftover_policy = std::make_shared<const schema::RedactionPolicy>(ring.policy_);
+  return found;
+}
+
+void Ring::RemoveNeverOpened(const std::string& path) {
+  RingMapping mapping;
+  std::string why;
+  if (!OpenLeftoverFile(path, &mapping, &why)) return;
+  if (!WasOpened(mapping)) RemoveRingFile(path);  // While it is locked.
 }
 
 std::vector<std::string> Ring::FindFor(const std::string& store_path) {
@@ -276,6 +313,10 @@ bool Ring::IsSpill(std::string_view path) const {
 void Ring::Remove() {
   std::memset(impl_->mapping.base, 0, impl_->mapping.size);
   if (!path_.empty()) RemoveRingFile(path_);
+}
+
+void Ring::RemoveUnused() noexcept {
+  if (!path_.empty()) unlink(path_.c_str());
 }
 
 void Ring::LetGo() {

@@ -79,6 +79,23 @@ struct RingLoss {
   uint64_t last_sequence = 0;
 };
 
+class Ring;
+struct RingMapping;
+
+// What another process finds in a ring's file.
+enum class RingFileState : uint8_t {
+  kInUse,        // Its process lives, or somebody else recovers it.
+  kNeverOpened,  // Its process died before the ring could take a record, or after all were stored.
+  kLeft,         // Its process is gone, and records may be in it.
+  kUnreadable,   // No ring of this version.
+};
+
+struct LeftoverRing {
+  RingFileState state = RingFileState::kUnreadable;
+  std::unique_ptr<Ring> ring;  // kLeft only.
+  std::string why;             // kUnreadable only.
+};
+
 class Ring {
  public:
   // Makes the file and maps it. Null with `*why` when no memory file system can hold `size` bytes.
@@ -89,9 +106,10 @@ class Ring {
   // A ring without a file: the same queue, lost with the process (durable_ack = false).
   static std::unique_ptr<Ring> CreateVolatile(const RingIdentity& identity,
                                               const schema::RedactionPolicy& policy, size_t size);
-  // Opens a ring that a dead process left, for recovery. Null with `*why` when `path` is no ring of
-  // ours; null with an empty `*why` when its process lives, or somebody else recovers it.
-  static std::unique_ptr<Ring> OpenLeftover(const std::string& path, std::string* why);
+  // Opens a ring that a dead process left, for recovery, and keeps others from doing so.
+  static LeftoverRing OpenLeftover(const std::string& path);
+  // Removes a file that was never opened. Whatever else `path` is stays.
+  static void RemoveNeverOpened(const std::string& path);
   // Paths of all ring files that belong to `store_path`, whoever's they are, except the living ones
   // of this process.
   static std::vector<std::string> FindFor(const std::string& store_path);
@@ -169,10 +187,16 @@ class Ring {
   // this process lives. The file gets another name, which FindFor gives. Nobody may append any
   // more.
   void LetGo();
+  // Unlinks the file of a ring that never took a record.
+  void RemoveUnused() noexcept;
 
  private:
   struct Impl;
   Ring();
+  // Lays out a new ring in `*mapping` and takes it over; when this throws, it is still the
+  // caller's.
+  void Adopt(RingMapping* mapping, const RingIdentity& identity,
+             const schema::RedactionPolicy& policy, size_t policy_half);
   std::unique_ptr<Impl> impl_;
   std::string path_;
   RingIdentity identity_;

@@ -141,12 +141,12 @@ RecoveryResult Recovery::Run() {
 // --- rings ---
 
 void Recovery::RecoverRing(const std::string& path) {
+  LeftoverRing found = Ring::OpenLeftover(path);
+  if (found.state == RingFileState::kNeverOpened) return Ring::RemoveNeverOpened(path);
+  if (found.state == RingFileState::kUnreadable) return Problem(std::move(found.why));
+  if (found.state == RingFileState::kInUse) return;
+  Ring* const ring = found.ring.get();
   std::string why;
-  const std::unique_ptr<Ring> ring = Ring::OpenLeftover(path, &why);
-  if (ring == nullptr) {
-    if (!why.empty()) Problem(std::move(why));
-    return;
-  }
   const RingIdentity& identity = ring->identity();
   if (Resolved(identity.store_path) != Resolved(layout_.root)) return;
   // A host that closed all its descriptors has lost the lock of its ring, and lives.
@@ -154,8 +154,8 @@ void Recovery::RecoverRing(const std::string& path) {
   if (!PrepareStore(layout_, &store_key_, &why)) return Problem(std::move(why));
   SettleOther(identity.other_segment_name);
   std::unique_ptr<SegmentWriter> segment = OpenSegmentOf(*ring);
-  Drain drain(ring.get(), true);
-  if (!EmptyInto(ring.get(), &drain, &segment)) return;
+  Drain drain(ring, true);
+  if (!EmptyInto(ring, &drain, &segment)) return;
   if (segment != nullptr && !SealNow(segment.get())) return;
   ring->Remove();
   ++result_.rings;

@@ -1,11 +1,13 @@
 // Every allocation of a host's thread fails in turn, from opening to closing. Record mode stays
 // live, replay mode never becomes it.
 
+#include <filesystem>
 #include <string>
 
 #include "tests/recorder/failing_allocator.h"
 #include "tests/recorder/fake_replayer.h"
 #include "tests/recorder/recorder_fixture.h"
+#include "tests/store/memory_folder.h"
 
 namespace reenact::testing {
 namespace {
@@ -91,7 +93,15 @@ Pass RunOnce(const reenact_options& options, long fail_from, std::string_view la
   return pass;
 }
 
-class AllocationFault : public RecorderTest {};
+class AllocationFault : public RecorderTest {
+ protected:
+  bool RingsAreLeft() const {
+    std::error_code none;
+    return !std::filesystem::is_empty(memory_.rings(), none) && !none;
+  }
+
+  store::MemoryFolder memory_;
+};
 
 TEST_F(AllocationFault, RecordModeIsAlwaysLive) {
   const std::string large(200 * 1024, 'l');
@@ -103,6 +113,7 @@ TEST_F(AllocationFault, RecordModeIsAlwaysLive) {
   for (long n = 1; n <= clean.allocations; ++n) {
     const Pass pass = RunOnce(options, n, large);
     EXPECT_EQ(pass.live, 2) << "allocation " << n;
+    EXPECT_FALSE(RingsAreLeft()) << "allocation " << n;
     failed_to_open = failed_to_open || !pass.opened;
   }
   EXPECT_TRUE(failed_to_open);  // The faults did reach the library.

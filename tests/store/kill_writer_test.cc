@@ -108,6 +108,22 @@ class KillWriterTest : public testing::Test {
     ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
   }
 
+  // Counted from fork: most delays of a few milliseconds end it while it opens its recorder.
+  void KillWhileOpening(std::chrono::microseconds delay) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::string why;
+      const std::unique_ptr<EventLog> log = EventLog::Open(options_, &why);
+      told_->running = 1;
+      pause();
+      _exit(1);
+    }
+    std::this_thread::sleep_for(delay);  // The random moment, not a synchronisation.
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+  }
+
   // Recovery itself may be killed; the next one goes on.
   void KillRecoveryAfter(std::chrono::microseconds delay) {
     const pid_t child = fork();
@@ -204,6 +220,24 @@ TEST_F(KillWriterTest, WhatWasAcknowledgedIsStored) {
     if (HasFailure()) break;
   }
   EXPECT_GT(acknowledged, 0u) << "a child that records nothing proves nothing";
+}
+
+TEST_F(KillWriterTest, AKillWhileARecorderOpensLeavesNothingBehind) {
+  std::mt19937 random(std::random_device{}());
+  bool opening = false;
+  for (int round = 0; round < 60; ++round) {
+    told_->running = 0;
+    const std::chrono::microseconds delay(std::uniform_int_distribution<>(0, 12'000)(random));
+    KillWhileOpening(delay);
+    opening = opening || told_->running == 0;
+    const store::RecoveryResult result = store::RecoverStore(options_.store_path);
+    EXPECT_EQ(result.problems, std::vector<std::string>()) << delay.count();
+    EXPECT_EQ(result.records, 0) << delay.count();
+    std::error_code none;
+    const bool empty = std::filesystem::is_empty(memory_.rings(), none);
+    EXPECT_TRUE(none || empty) << delay.count();
+  }
+  EXPECT_TRUE(opening) << "nothing was killed in time";
 }
 
 }  // namespace

@@ -123,9 +123,8 @@ class Execution {
     const std::string copy = ring_->path() + ".left";
     std::filesystem::copy_file(ring_->path(), copy,
                                std::filesystem::copy_options::overwrite_existing);
-    std::string why;
-    const std::unique_ptr<Ring> left = Ring::OpenLeftover(copy, &why);
-    ASSERT_NE(left, nullptr) << why;
+    const auto [state, left, why] = Ring::OpenLeftover(copy);
+    ASSERT_EQ(state, RingFileState::kLeft) << why;
     std::vector<RingRecord> records;
     left->Take(SIZE_MAX, SIZE_MAX, true, &records);
     std::map<uint64_t, std::string> found;

@@ -248,9 +248,8 @@ TEST_F(RingTest, LeftoverOfADeadProcessHoldsAllButWhatWasReleased) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   const auto paths = Ring::FindFor(Identity().store_path);
   ASSERT_EQ(paths.size(), 1u);
-  std::string why;
-  auto ring = Ring::OpenLeftover(paths[0], &why);
-  ASSERT_NE(ring, nullptr) << why;
+  auto [state, ring, why] = Ring::OpenLeftover(paths[0]);
+  ASSERT_EQ(state, RingFileState::kLeft) << why;
   EXPECT_EQ(ring->identity().segment_name, "second.db");
   EXPECT_EQ(ring->identity().store_path, Identity().store_path);
   ASSERT_EQ(ring->policy().secrets.size(), 65u);
@@ -263,7 +262,7 @@ TEST_F(RingTest, LeftoverOfADeadProcessHoldsAllButWhatWasReleased) {
   EXPECT_EQ(records[90].payload, std::string(100000, 'y'));
   ASSERT_EQ(ring->UndeclaredLosses().size(), 1u);
   EXPECT_EQ(ring->UndeclaredLosses()[0].bytes, 77u);
-  EXPECT_EQ(Ring::OpenLeftover(paths[0], &why), nullptr) << "one recovery at a time";
+  EXPECT_EQ(Ring::OpenLeftover(paths[0]).state, RingFileState::kInUse) << "one recovery at a time";
   ring->Remove();
   EXPECT_TRUE(Ring::FindFor(Identity().store_path).empty());
 }
@@ -276,9 +275,8 @@ TEST_F(RingTest, ALivingRingIsNotFoundByItsProcessUntilItLetsGo) {
   ring.reset();
   const auto paths = Ring::FindFor(Identity().store_path);
   ASSERT_EQ(paths.size(), 1u);
-  std::string why;
-  auto left = Ring::OpenLeftover(paths[0], &why);
-  ASSERT_NE(left, nullptr) << why;
+  auto [state, left, why] = Ring::OpenLeftover(paths[0]);
+  ASSERT_EQ(state, RingFileState::kLeft) << why;
   EXPECT_EQ(TakeAll(left.get(), true).size(), 1u);
 }
 
@@ -299,9 +297,7 @@ TEST_F(RingTest, ALivingRingOfAnotherProcessIsRefused) {
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   const auto paths = Ring::FindFor(Identity().store_path);
   ASSERT_EQ(paths.size(), 1u);
-  std::string why;
-  EXPECT_EQ(Ring::OpenLeftover(paths[0], &why), nullptr);
-  EXPECT_TRUE(why.empty()) << why;
+  EXPECT_EQ(Ring::OpenLeftover(paths[0]).state, RingFileState::kInUse);
   ASSERT_EQ(write(done[1], &byte, 1), 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -313,17 +309,31 @@ TEST_F(RingTest, GarbageIsNoRing) {
   ring->LetGo();
   ring.reset();
   const std::string path = Ring::FindFor(Identity().store_path).at(0);
-  std::string why;
   for (const size_t offset : {0u, 8u, 12u, 16u, 24u, 32u, 40u}) {
     std::string bytes = FileBytes(path);
     bytes[offset + 3] = '\x7f';
     const std::string damaged = path + ".damaged";
     std::ofstream(damaged, std::ios::binary) << bytes;
-    EXPECT_EQ(Ring::OpenLeftover(damaged, &why), nullptr) << offset;
-    EXPECT_FALSE(why.empty());
+    const LeftoverRing found = Ring::OpenLeftover(damaged);
+    EXPECT_EQ(found.state, RingFileState::kUnreadable) << offset;
+    EXPECT_FALSE(found.why.empty());
+    Ring::RemoveNeverOpened(damaged);
+    EXPECT_TRUE(std::filesystem::exists(damaged)) << "what cannot be read may hold records";
   }
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << "REENRING";
-  EXPECT_EQ(Ring::OpenLeftover(path, &why), nullptr);
+}
+
+// Killed before its file had its size, and at any later moment before the magic was written.
+TEST_F(RingTest, AFileThatNeverBecameARingIsRemoved) {
+  for (const size_t size : {0u, 100u, 4096u, 1u << 20}) {
+    auto ring = Make();
+    ring->LetGo();
+    ring.reset();
+    const std::string path = Ring::FindFor(Identity().store_path).at(0);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << std::string(size, '\0');
+    EXPECT_EQ(Ring::OpenLeftover(path).state, RingFileState::kNeverOpened) << size;
+    Ring::RemoveNeverOpened(path);
+    EXPECT_TRUE(Ring::FindFor(Identity().store_path).empty()) << size;
+  }
 }
 
 TEST_F(RingTest, OverwrittenMemoryLosesItsChunkAndSaysSo) {
@@ -336,9 +346,8 @@ TEST_F(RingTest, OverwrittenMemoryLosesItsChunkAndSaysSo) {
   const size_t victim = bytes.find(std::string(2000, 'a')) - 24;
   for (size_t i = 8; i < 12; ++i) bytes[victim + i] = '\xff';  // The size of the first record.
   std::ofstream(path, std::ios::binary) << bytes;
-  std::string why;
-  auto left = Ring::OpenLeftover(path, &why);
-  ASSERT_NE(left, nullptr) << why;
+  auto [state, left, why] = Ring::OpenLeftover(path);
+  ASSERT_EQ(state, RingFileState::kLeft) << why;
   const auto records = TakeAll(left.get(), true);
   EXPECT_GT(records.size(), 50u);
   EXPECT_LT(records.size(), 100u);
@@ -500,9 +509,8 @@ TEST_F(RingTest, AThreadKilledInMidWriteLosesItsOwnRecordOnly) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
-  std::string why;
-  auto ring = Ring::OpenLeftover(Ring::FindFor(Identity().store_path).at(0), &why);
-  ASSERT_NE(ring, nullptr) << why;
+  auto [state, ring, why] = Ring::OpenLeftover(Ring::FindFor(Identity().store_path).at(0));
+  ASSERT_EQ(state, RingFileState::kLeft) << why;
   const auto records = TakeAll(ring.get(), true);
   ASSERT_EQ(records.size(), 501u);
   EXPECT_EQ(records[0].payload, "before");

@@ -35,6 +35,13 @@ bool Exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
 }
 
+// True too of a host that closed all its descriptors, and with them the lock of its ring.
+bool OwnerIsAlive(const store::LeftoverRing& found) {
+  if (found.ring == nullptr) return false;
+  const store::RingIdentity& owner = found.ring->identity();
+  return store::IsAlive({.pid = owner.pid, .start = owner.process_start, .boot_id = owner.boot_id});
+}
+
 }  // namespace
 
 std::string_view ToString(Health health) {
@@ -176,12 +183,9 @@ Check CheckLeftoverRings(const StorePlace& place) {
   int64_t alive = 0;
   std::vector<std::string> dead;
   for (const std::string& path : store::Ring::FindFor(place.path)) {
-    std::string why;
-    const std::unique_ptr<store::Ring> ring = store::Ring::OpenLeftover(path, &why);
-    const bool lives = ring != nullptr && store::IsAlive({.pid = ring->identity().pid,
-                                                          .start = ring->identity().process_start,
-                                                          .boot_id = ring->identity().boot_id});
-    if (lives) {
+    const store::LeftoverRing found = store::Ring::OpenLeftover(path);
+    if (found.state == store::RingFileState::kNeverOpened) continue;  // Recovery removes it.
+    if (found.state == store::RingFileState::kInUse || OwnerIsAlive(found)) {
       ++alive;
     } else {
       dead.push_back(path);

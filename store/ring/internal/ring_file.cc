@@ -89,18 +89,16 @@ bool OwnerHoldsLock(int fd) {
   return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-bool Allocate(int fd, size_t size, std::string* why) {
+// 0, or why not.
+int Allocate(int fd, size_t size) {
   struct rlimit limit {};
 
   // Growing past the limit would raise SIGXFSZ in the host.
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < size) {
-    *why = "the limit on file sizes is below " + std::to_string(size) + " bytes";
-    return false;
+    return EFBIG;
   }
-  const int error = posix_fallocate(fd, 0, static_cast<off_t>(size));
-  if (error != 0) *why = std::string("cannot allocate: ") + std::strerror(error);
-  return error == 0;
+  return posix_fallocate(fd, 0, static_cast<off_t>(size));
 }
 
 // Writes to each page once. A caller shall not pay for the first write to a page (microseconds
@@ -125,26 +123,41 @@ bool MapShared(int fd, size_t size, RingMapping* out) {
   return true;
 }
 
+// Takes a file just made, before a recovery can take it for a leftover and unlink it. From here on
+// the owner's lock keeps it.
+bool Claim(int fd) {
+  struct stat status {};
+
+  const bool ours = flock(fd, LOCK_EX | LOCK_NB) == 0 && LockAsOwner(fd) &&
+                    fstat(fd, &status) == 0 && status.st_nlink > 0;
+  flock(fd, LOCK_UN);
+  return ours;
+}
+
 bool CreateIn(const std::string& folder, const std::string& name, size_t size, RingMapping* out,
               std::string* why) {
   const int folder_fd = OpenFolder(folder, true, why);
   if (folder_fd < 0) return false;
-  const int fd =
+  out->path = folder + "/" + name;
+  out->fd =
       openat(folder_fd, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) *why = ErrnoText(folder + "/" + name);
-  if (fd >= 0 && LockAsOwner(fd) && Allocate(fd, size, why) && MapShared(fd, size, out)) {
+  close(folder_fd);
+  if (out->fd < 0) {
+    *why = ErrnoText(out->path);
+    return false;
+  }
+  int error = Claim(out->fd) ? 0 : EBUSY;
+  if (error == 0) error = Allocate(out->fd, size);
+  if (error == 0 && !MapShared(out->fd, size, out)) error = errno;
+  if (error == 0) {
     TouchPages(out->base, size);
-    close(folder_fd);
-    out->fd = fd;
-    out->path = folder + "/" + name;
     return true;
   }
-  if (fd >= 0) {
-    if (why->empty()) *why = ErrnoText(folder + "/" + name);
-    unlinkat(folder_fd, name.c_str(), 0);
-    close(fd);
-  }
-  close(folder_fd);
+  unlink(out->path.c_str());
+  close(out->fd);
+  out->fd = -1;
+  *why =
+      out->path + ": cannot allocate " + std::to_string(size) + " bytes: " + std::strerror(error);
   return false;
 }
 
@@ -171,6 +184,19 @@ std::string_view WithoutSuffix(std::string_view path) {
 }
 
 }  // namespace
+
+RingMapping& RingMapping::operator=(RingMapping&& other) noexcept {
+  std::swap(base, other.base);
+  std::swap(size, other.size);
+  std::swap(fd, other.fd);
+  path.swap(other.path);
+  return *this;
+}
+
+RingMapping::~RingMapping() {
+  if (base != nullptr) munmap(base, size);
+  if (fd >= 0) close(fd);
+}
 
 std::vector<std::string> RingFolders() {
   const std::string uid = std::to_string(geteuid());
@@ -226,7 +252,7 @@ bool OpenLeftoverFile(const std::string& path, RingMapping* out, std::string* wh
     why->clear();
   } else if (fstat(fd, &status) != 0 || status.st_nlink == 0) {
     why->clear();  // Was recovered by somebody else.
-  } else if (status.st_size <= 0 || !MapShared(fd, static_cast<size_t>(status.st_size), out)) {
+  } else if (status.st_size > 0 && !MapShared(fd, static_cast<size_t>(status.st_size), out)) {
     *why = path + ": cannot be mapped";
   } else {
     out->fd = fd;
@@ -235,13 +261,6 @@ bool OpenLeftoverFile(const std::string& path, RingMapping* out, std::string* wh
   }
   close(fd);
   return false;
-}
-
-void Unmap(RingMapping* mapping) {
-  if (mapping->base != nullptr) munmap(mapping->base, mapping->size);
-  if (mapping->fd >= 0) close(mapping->fd);
-  mapping->base = nullptr;
-  mapping->fd = -1;
 }
 
 std::vector<std::string> RingFilesFor(const std::string& store_path) {

@@ -15,11 +15,20 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reenact::store {
 
+// Unmaps and closes at its end; removes nothing.
 struct RingMapping {
+  RingMapping() = default;
+
+  RingMapping(RingMapping&& other) noexcept { *this = std::move(other); }
+
+  RingMapping& operator=(RingMapping&& other) noexcept;  // Of an empty one only.
+  ~RingMapping();
+
   char* base = nullptr;
   size_t size = 0;
   int fd = -1;       // Holds the lock; -1 without a file.
@@ -31,14 +40,15 @@ struct RingMapping {
 std::vector<std::string> RingFolders();
 
 // Makes, allocates, maps and locks a file of `size` bytes in the first folder on a memory file
-// system that is ours alone. The mapping is not inherited by children.
+// system that is ours alone. The mapping is not inherited by children. Whatever fails, no file
+// stays; a process that is killed meanwhile leaves one that says nothing, see
+// Ring::RemoveNeverOpened.
 bool CreateRingFile(const std::string& store_path, size_t size, RingMapping* out, std::string* why);
 // The same memory without a file.
 bool MapWithoutFile(size_t size, RingMapping* out);
 // Maps a file whose owner is gone, and keeps others from doing so. False with an empty `*why`: the
 // owner lives, or somebody else recovers it.
 bool OpenLeftoverFile(const std::string& path, RingMapping* out, std::string* why);
-void Unmap(RingMapping* mapping);
 
 // Files of this store, except the living ones of this very process.
 std::vector<std::string> RingFilesFor(const std::string& store_path);
