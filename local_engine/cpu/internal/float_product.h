@@ -287,7 +287,7 @@ void PackX(const ActivationRows& source, float* packed) {
               packed + chunk * 2 * rows);
   }
   if (whole == chunks) return;
-  float padded[kMaxTileRows * kDotChunk] = {};
+  float padded[16 * kDotChunk] = {};  // As many rows as lanes: what a compiler sees read.
   for (size_t m = 0; m < rows; ++m) {
     std::memcpy(padded + m * kDotChunk, source.x + m * source.stride + whole * kDotChunk,
                 source.dim % kDotChunk * sizeof(float));
