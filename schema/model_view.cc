@@ -1,96 +1,56 @@
 #include "schema/model_view.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
+#include "schema/anthropic_messages.h"
+#include "schema/gemini.h"
 #include "schema/internal/anomaly_list.h"
+#include "schema/internal/answer_body.h"
+#include "schema/internal/answer_framing.h"
+#include "schema/internal/request_target.h"
 #include "schema/internal/utf8.h"
 #include "schema/json_view.h"
+#include "schema/ollama.h"
 #include "schema/openai_chat.h"
-#include "schema/sse.h"
+#include "schema/openai_completions.h"
+#include "schema/openai_embeddings.h"
+#include "schema/openai_responses.h"
 
 namespace reenact::schema {
 namespace {
 
 using internal::AnomalyList;
+using internal::AnswerReader;
+using internal::BodyKind;
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr size_t kMaxPlainErrorSize = 4096;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
+// How a dialect is read.
+struct DialectForm {
+  ModelDialect dialect;
+  int64_t (*read_request)(JsonValue, ModelView*, AnomalyList*);
+  std::unique_ptr<AnswerReader> (*make_reader)(int64_t, ModelView*, AnomalyList*);
+};
 
-// The value of the last header of this name, in lower case.
-std::string HeaderValue(const Headers* headers, std::string_view name) {
-  std::string value;
-  if (headers == nullptr) return value;
-  for (const auto& [header, text] : *headers) {
-    if (Lower(header) == name) value = Lower(text);
-  }
-  return value;
-}
+constexpr std::array<DialectForm, 7> kForms = {{
+    {ModelDialect::kOpenAiChat, ReadChatRequest, MakeChatReader},
+    {ModelDialect::kOpenAiCompletions, ReadCompletionsRequest, MakeCompletionsReader},
+    {ModelDialect::kOpenAiResponses, ReadResponsesRequest, MakeResponsesReader},
+    {ModelDialect::kOpenAiEmbeddings, ReadEmbeddingsRequest, MakeEmbeddingsReader},
+    {ModelDialect::kAnthropicMessages, ReadAnthropicRequest, MakeAnthropicReader},
+    {ModelDialect::kGemini, ReadGeminiRequest, MakeGeminiReader},
+    {ModelDialect::kOllama, ReadOllamaRequest, MakeOllamaReader},
+}};
 
-enum class BodyKind : uint8_t { kEmpty, kDocument, kStream, kNdjson, kEncoded, kText };
-
-// Only the bytes tell whether a transport has already decoded what the header says is encoded.
-std::string EncodingOf(const LastAttempt& answer) {
-  if (answer.body.starts_with("\x1f\x8b")) return "gzip";
-  if (answer.body.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
-  return {};
-}
-
-BodyKind KindOf(const LastAttempt& answer) {
-  std::string_view body = answer.body;
-  if (body.empty()) return BodyKind::kEmpty;
-  if (!EncodingOf(answer).empty()) return BodyKind::kEncoded;
-  if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
-  const size_t begin = body.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return BodyKind::kText;
-  const std::string type = HeaderValue(answer.headers, "content-type");
-  if (body[begin] == '{' || body[begin] == '[') {
-    return type.find("ndjson") != std::string::npos ? BodyKind::kNdjson : BodyKind::kDocument;
-  }
-  if (LooksLikeSse(answer.body)) return BodyKind::kStream;
-  const std::string encoding = HeaderValue(answer.headers, "content-encoding");
-  if (!encoding.empty() && encoding != "identity") return BodyKind::kEncoded;
-  if (type.find("text/event-stream") != std::string::npos) return BodyKind::kStream;
-  return BodyKind::kText;
-}
-
-// Several documents, one a line: what Ollama's native interface streams.
-bool IsNdjson(std::string_view body) {
-  const size_t end = body.find('\n');
-  if (end == std::string_view::npos) return false;
-  const size_t more = body.find_first_not_of(" \t\r\n", end);
-  return more != std::string_view::npos && body[more] == '{' &&
-         JsonDocument::Parse(body.substr(0, end)) != nullptr;
-}
-
-// True when a text that is no JSON would need more bytes to become it: it ends inside a string, an
-// object or an array.
-bool EndsInsideJson(std::string_view text) {
-  int64_t depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return in_string || depth > 0;
+// Null for the unknown one.
+const DialectForm* FormOf(ModelDialect dialect) {
+  const auto* form = std::find_if(kForms.begin(), kForms.end(), [&](const DialectForm& known) {
+    return known.dialect == dialect;
+  });
+  return form == kForms.end() ? nullptr : form;
 }
 
 // What the answer's bytes say about how it ended.
@@ -100,48 +60,53 @@ struct BytesVerdict {
   std::string detail;
 };
 
-BytesVerdict ReadDocument(std::string_view body, ModelView* view, AnomalyList* anomalies) {
-  const auto document = JsonDocument::Parse(body);
-  if (document) {
+BytesVerdict VerdictOf(internal::AnswerEnding ending) {
+  return {.whole = ending.whole, .detail = std::move(ending.detail)};
+}
+
+BytesVerdict ReadDocument(std::string_view body, AnswerReader* reader, ModelView* view,
+                          AnomalyList* anomalies) {
+  if (const auto document = JsonDocument::Parse(body)) {
     anomalies->NoteAll(document->anomalies());
     view->end_marker = true;
-    ReadChatDocument(document->root(), view, anomalies);
+    reader->ReadDocument(document->root());
     return {.whole = true};
-  }
-  if (IsNdjson(body)) {
-    anomalies->Note("ndjson");
-    return {.readable = false};
   }
   anomalies->Note("json_error");
   const internal::Utf8Faults faults = internal::FindUtf8Faults(body);
   if (faults.incomplete) anomalies->Note("incomplete_utf8");
   if (faults.invalid) anomalies->Note("invalid_utf8");
-  if (EndsInsideJson(body)) return {.detail = "cut_inside_document"};
+  if (internal::EndsInsideJson(body)) return {.detail = "cut_inside_document"};
   if (view->http_status < 300) view->error_kind = "malformed_body";
   return {.whole = true};
 }
 
-BytesVerdict ReadAnswer(const LastAttempt& answer, int64_t choices_asked, ModelView* view,
+BytesVerdict ReadAnswer(const LastAttempt& answer, AnswerReader* reader, ModelView* view,
                         AnomalyList* anomalies) {
-  switch (KindOf(answer)) {
+  switch (internal::KindOfBody(answer)) {
     case BodyKind::kEmpty:
       anomalies->Note("empty_body");
       return {.detail = "empty_body"};
-    case BodyKind::kEncoded: {
-      std::string encoding = EncodingOf(answer);
-      if (encoding.empty()) encoding = HeaderValue(answer.headers, "content-encoding");
-      anomalies->Note("content_encoding:" + encoding);
+    case BodyKind::kEncoded:
+      anomalies->Note("content_encoding:" + internal::EncodingOf(answer));
       return {.readable = false};
-    }
-    case BodyKind::kNdjson:
+    case BodyKind::kLines:
+      if (view->dialect == ModelDialect::kOllama) {
+        return VerdictOf(ReadJsonLines(answer.body, reader, view, anomalies));
+      }
       anomalies->Note("ndjson");
       return {.readable = false};
     case BodyKind::kDocument:
-      return ReadDocument(answer.body, view, anomalies);
-    case BodyKind::kStream: {
-      ChatEnding ending = ReadChatStream(answer.body, choices_asked, view, anomalies);
-      return {.whole = ending.whole, .detail = std::move(ending.detail)};
-    }
+      if (view->dialect == ModelDialect::kGemini && internal::IsList(answer.body)) {
+        return VerdictOf(ReadJsonList(answer.body, reader, view, anomalies));
+      }
+      // The first line of a stream that stops there is a document, but not the answer.
+      if (view->dialect == ModelDialect::kOllama && view->stream && view->http_status < 300) {
+        return VerdictOf(ReadJsonLines(answer.body, reader, view, anomalies));
+      }
+      return ReadDocument(answer.body, reader, view, anomalies);
+    case BodyKind::kEventStream:
+      return VerdictOf(ReadEventStream(answer.body, reader, view, anomalies));
     case BodyKind::kText:
       anomalies->Note("unexpected_text");
       if (view->http_status < 300) view->error_kind = "malformed_body";
@@ -149,6 +114,26 @@ BytesVerdict ReadAnswer(const LastAttempt& answer, int64_t choices_asked, ModelV
       return {.whole = true};
   }
   return {.readable = false};
+}
+
+// Fills the request's half. Returns the number of choices asked for.
+int64_t ReadRequest(const Event& event, const DialectForm* form, ModelView* view,
+                    AnomalyList* anomalies) {
+  int64_t choices_asked = 1;
+  const auto request = JsonDocument::Parse(event.request.bytes);
+  if (!request) {
+    const bool is_fault = form != nullptr && !event.request.bytes.empty();
+    if (is_fault) anomalies->Note("request:json_error");
+  } else if (form == nullptr) {
+    view->asked_model = request->root()["model"].AsString();
+  } else {
+    for (const std::string& anomaly : request->anomalies()) anomalies->Note("request:" + anomaly);
+    choices_asked = form->read_request(request->root(), view, anomalies);
+  }
+  const internal::EndpointFacts facts = internal::FactsOfEndpoint(event.endpoint);
+  if (view->asked_model.empty()) view->asked_model = facts.model;
+  view->stream = view->stream || facts.streams;
+  return choices_asked;
 }
 
 LastAttempt AnswerOf(const Event& event) {
@@ -208,13 +193,12 @@ ModelView ViewModelCall(const Event& event) {
   view.http_status = answer.status;
   view.first_byte_ns = FirstByteNs(event.exchange);
 
+  const DialectForm* form = FormOf(view.dialect);
+  const int64_t choices_asked = ReadRequest(event, form, &view, &anomalies);
   BytesVerdict verdict{.readable = false};
-  if (view.dialect == ModelDialect::kOpenAiChat) {
-    const int64_t choices_asked = ReadChatRequest(event.request.bytes, &view, &anomalies);
-    verdict = ReadAnswer(answer, choices_asked, &view, &anomalies);
-  } else if (const auto request = JsonDocument::Parse(event.request.bytes)) {
-    view.dialect = ModelDialect::kUnknown;  // Named by its path, and not read yet.
-    view.asked_model = request->root()["model"].AsString();
+  if (form != nullptr) {
+    const auto reader = form->make_reader(choices_asked, &view, &anomalies);
+    verdict = ReadAnswer(answer, reader.get(), &view, &anomalies);
   }
   if (IsFailedStatus(view.http_status) && view.error_kind.empty()) {
     view.error_kind = "http_" + std::to_string(view.http_status);

@@ -53,6 +53,8 @@ Choice ReadChoice(JsonValue value, size_t position, bool logprobs_asked, Anomaly
   choice.refusal = message["refusal"].AsString();
   choice.tool_calls = ReadToolCalls(message, anomalies);
   choice.finish_reason = value["finish_reason"].AsString();
+  choice.stopped_at = internal::ReadStop(value);
+  internal::AppendTokenIds(value["token_ids"], &choice.token_ids);
   if (choice.finish_reason.empty()) {
     anomalies->NoteAt("finish_reason_absent", "choice", choice.index);
   }
@@ -65,14 +67,7 @@ Choice ReadChoice(JsonValue value, size_t position, bool logprobs_asked, Anomaly
 
 }  // namespace
 
-int64_t ReadChatRequest(std::string_view request, ModelView* view, AnomalyList* anomalies) {
-  const auto document = JsonDocument::Parse(request);
-  if (!document) {
-    if (!request.empty()) anomalies->Note("request:json_error");
-    return 1;
-  }
-  for (const std::string& anomaly : document->anomalies()) anomalies->Note("request:" + anomaly);
-  const JsonValue root = document->root();
+int64_t ReadChatRequest(JsonValue root, ModelView* view, AnomalyList* anomalies) {
   view->asked_model = root["model"].AsString();
   view->stream = root["stream"].AsBool();
   view->logprobs_asked = root["logprobs"].AsBool();
@@ -97,6 +92,7 @@ void ReadChatDocument(JsonValue document, ModelView* view, AnomalyList* anomalie
   if (document.is_array() && internal::IsTruthy(document[0]["error"])) document = document[0];
   internal::ReadIdentity(document, view, anomalies);
   internal::ReadUsage(document["usage"], &view->usage);
+  internal::ReadServerExtras(document, view, anomalies);
   const JsonValue choices = document["choices"];
   view->choices.reserve(choices.size());
   for (size_t i = 0; i < choices.size(); ++i) {
@@ -106,18 +102,9 @@ void ReadChatDocument(JsonValue document, ModelView* view, AnomalyList* anomalie
   std::stable_sort(view->choices.begin(), view->choices.end(),
                    [](const Choice& a, const Choice& b) { return a.index < b.index; });
 
-  const bool failed_status = view->http_status >= 300;
-  if (internal::IsTruthy(document["error"])) {
-    internal::ReadError(document["error"], view);
-  } else if (document["object"].AsString() == "error") {  // SGLang
-    internal::ReadError(document, view);
-  } else if (failed_status && document["message"].is_string()) {
-    internal::ReadError(document, view);
-  } else if (failed_status && document["detail"].is_string()) {  // FastAPI
-    view->error_message = document["detail"].AsString();
-  } else if (choices.size() == 0 && !failed_status) {
-    anomalies->Note("no_choices");
-  }
+  internal::ReadTopLevelError(document, view);
+  const bool failed = !view->error_kind.empty() || view->http_status >= 300;
+  if (choices.size() == 0 && !failed) anomalies->Note("no_choices");
 }
 
 }  // namespace reenact::schema

@@ -6,32 +6,23 @@
 #define REENACT_SCHEMA_OPENAI_CHAT_H_
 
 #include <cstdint>
-#include <string>
-#include <string_view>
+#include <memory>
 
-#include "schema/internal/anomaly_list.h"
+#include "schema/internal/answer_reader.h"
 #include "schema/json_view.h"
 #include "schema/model_view.h"
-#include "schema/sse.h"
 
 namespace reenact::schema {
 
-// What the bytes of an answer say about its end.
-struct ChatEnding {
-  bool whole = false;
-  std::string detail;  // Where it is not whole: "no_terminal_event", "cut_inside_record".
-};
-
 // Fills the request's half of `view`. Returns the number of choices asked for (1 by default).
-int64_t ReadChatRequest(std::string_view request, ModelView* view,
-                        internal::AnomalyList* anomalies);
+int64_t ReadChatRequest(JsonValue request, ModelView* view, internal::AnomalyList* anomalies);
 
 // Reads an answer that is one JSON document, be it a completion or an error.
 void ReadChatDocument(JsonValue document, ModelView* view, internal::AnomalyList* anomalies);
 
-// Reads an answer that is an event stream. Needs view->logprobs_asked.
-ChatEnding ReadChatStream(std::string_view bytes, int64_t choices_asked, ModelView* view,
-                          internal::AnomalyList* anomalies);
+// Needs view->logprobs_asked.
+std::unique_ptr<internal::AnswerReader> MakeChatReader(int64_t choices_asked, ModelView* view,
+                                                       internal::AnomalyList* anomalies);
 
 }  // namespace reenact::schema
 

@@ -2,7 +2,6 @@
 // (text is appended, names overwrite, tool calls go by index, choices interleave), except where
 // those lose something: reasoning is appended too, and colliding tool calls stay apart.
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -18,7 +17,6 @@ namespace {
 
 using internal::AnomalyList;
 
-constexpr std::string_view kEndMark = "[DONE]";
 constexpr size_t kMaxChoices = 128;  // What OpenAI allows for "n".
 
 class ChoiceBuilder {
@@ -40,6 +38,10 @@ class ChoiceBuilder {
     if (std::string reason = chunk_choice["finish_reason"].AsString(); !reason.empty()) {
       choice_.finish_reason = std::move(reason);
     }
+    if (std::string stop = internal::ReadStop(chunk_choice); !stop.empty()) {
+      choice_.stopped_at = std::move(stop);
+    }
+    internal::AppendTokenIds(chunk_choice["token_ids"], &choice_.token_ids);
 
     const JsonValue content = delta["content"];
     if (content.is_array()) anomalies->Note("content_parts");
@@ -87,127 +89,65 @@ class ChoiceBuilder {
   bool has_text_ = false;
 };
 
-class ChatStreamReader {
+class ChatReader final : public internal::AnswerReader {
  public:
-  ChatStreamReader(ModelView* view, AnomalyList* anomalies) : view_(view), anomalies_(anomalies) {}
+  ChatReader(int64_t choices_asked, ModelView* view, AnomalyList* anomalies)
+      : AnswerReader(view, anomalies), choices_asked_(choices_asked) {}
 
-  void Read(std::string_view bytes);
-  ChatEnding Finish(int64_t choices_asked);
+  void ReadDocument(JsonValue document) override {
+    ReadChatDocument(document, view(), anomalies());
+  }
+
+  void AddRecord(JsonValue chunk, std::string_view event) override;
+  bool FinishStream() override;
+
+  std::string_view end_mark_name() const override { return "done"; }
 
  private:
-  // False when the record could not be read.
-  bool AddRecord(const SseEvent& event, int64_t event_index);
-  void AddChunk(JsonValue chunk);
-
-  ModelView* view_;
-  AnomalyList* anomalies_;
+  int64_t choices_asked_;
   std::map<int64_t, ChoiceBuilder> choices_;
-  bool cut_inside_record_ = false;
 };
 
-void ChatStreamReader::Read(std::string_view bytes) {
-  const SseStream stream = ParseSse(bytes);
-  anomalies_->NoteAll(stream.anomalies);
-  bool last_was_read = false;
-  size_t read_end = 0;
-  for (size_t i = 0; i < stream.events.size(); ++i) {
-    const SseEvent& event = stream.events[i];
-    if (view_->end_marker) {
-      // Official clients stop at the end mark.
-      anomalies_->Note("records_after_done");
-      return;
-    }
-    last_was_read = AddRecord(event, static_cast<int64_t>(i));
-    read_end = event.end_offset;
-  }
-  // A last record that lacks only its blank line is whole.
-  const bool all_read = last_was_read && read_end == bytes.size();
-  cut_inside_record_ = stream.missing_final_blank && !all_read;
-}
-
-bool ChatStreamReader::AddRecord(const SseEvent& event, int64_t event_index) {
-  const bool is_error = event.event == "error";
-  if (event.data.empty()) {
-    if (is_error) internal::ReadError(JsonValue(), view_);
-    return is_error;
-  }
-  if (std::string_view(event.data).starts_with(kEndMark)) {
-    if (event.data != kEndMark) anomalies_->Note("done_suffix");
-    view_->end_marker = true;
-    return true;
-  }
-  const auto document = JsonDocument::Parse(event.data);
-  if (!document) {
-    anomalies_->NoteAt("json_error", "event", event_index);
-    if (is_error && view_->error_kind.empty()) {
-      view_->error_kind = "error";
-      view_->error_message = event.data;
-    }
-    return is_error;
-  }
-  anomalies_->NoteAll(document->anomalies());
-  const JsonValue root = document->root();
-  if (internal::IsTruthy(root["error"])) {
-    internal::ReadError(root["error"], view_);
-  } else if (is_error || root["object"].AsString() == "error") {
-    internal::ReadError(root, view_);
-  } else if (!root.is_object()) {
-    anomalies_->NoteAt("unexpected_record", "event", event_index);
-  }
-  AddChunk(root);
-  return true;
-}
-
-void ChatStreamReader::AddChunk(JsonValue chunk) {
+void ChatReader::AddRecord(JsonValue chunk, std::string_view /*event*/) {
   const JsonValue choices = chunk["choices"];
-  if (choices.is_array()) internal::ReadIdentity(chunk, view_, anomalies_);
-  internal::ReadUsage(chunk["usage"], &view_->usage);
+  if (choices.is_array()) internal::ReadIdentity(chunk, view(), anomalies());
+  internal::ReadUsage(chunk["usage"], &view()->usage);
+  internal::ReadServerExtras(chunk, view(), anomalies());
   for (size_t i = 0; i < choices.size(); ++i) {
     const JsonValue value = choices[i];
     const std::optional<int64_t> sent_index = value["index"].AsInt64();
-    if (!sent_index) anomalies_->Note("choice_without_index");
+    if (!sent_index) anomalies()->Note("choice_without_index");
     const int64_t index = sent_index.value_or(static_cast<int64_t>(i));
     if (choices_.size() >= kMaxChoices && !choices_.contains(index)) {
-      anomalies_->Note("too_many_choices");
+      anomalies()->Note("too_many_choices");
       continue;
     }
-    choices_.try_emplace(index, index, view_->logprobs_asked).first->second.Add(value, anomalies_);
-    if (internal::IsTruthy(value["error"])) internal::ReadError(value["error"], view_);
+    choices_.try_emplace(index, index, view()->logprobs_asked)
+        .first->second.Add(value, anomalies());
+    if (internal::IsTruthy(value["error"])) internal::ReadError(value["error"], view());
   }
 }
 
-ChatEnding ChatStreamReader::Finish(int64_t choices_asked) {
+bool ChatReader::FinishStream() {
   bool all_finished = !choices_.empty();
-  const bool failed = !view_->error_kind.empty();
+  const bool failed = !view()->error_kind.empty();
   for (auto& [index, builder] : choices_) {
     if (!builder.finished()) {
       all_finished = false;
-      if (view_->end_marker && !failed) anomalies_->NoteAt("finish_reason_absent", "choice", index);
+      if (view()->end_marker && !failed)
+        anomalies()->NoteAt("finish_reason_absent", "choice", index);
     }
-    view_->choices.push_back(builder.Take(anomalies_));
+    view()->choices.push_back(builder.Take(anomalies()));
   }
-  if (static_cast<int64_t>(choices_.size()) < choices_asked) all_finished = false;
-
-  if (view_->end_marker) {
-    if (choices_.empty() && !failed) anomalies_->Note("no_choices");
-    return {.whole = true};
-  }
-  if (cut_inside_record_) return {.detail = "cut_inside_record"};
-  if (all_finished) {
-    anomalies_->Note("missing_done");
-    return {.whole = true};
-  }
-  anomalies_->Note("no_terminal_event");
-  return {.detail = "no_terminal_event"};
+  if (view()->end_marker && choices_.empty() && !failed) anomalies()->Note("no_choices");
+  return all_finished && static_cast<int64_t>(choices_.size()) >= choices_asked_;
 }
 
 }  // namespace
 
-ChatEnding ReadChatStream(std::string_view bytes, int64_t choices_asked, ModelView* view,
-                          AnomalyList* anomalies) {
-  ChatStreamReader reader(view, anomalies);
-  reader.Read(bytes);
-  return reader.Finish(choices_asked);
+std::unique_ptr<internal::AnswerReader> MakeChatReader(int64_t choices_asked, ModelView* view,
+                                                       AnomalyList* anomalies) {
+  return std::make_unique<ChatReader>(choices_asked, view, anomalies);
 }
 
 }  // namespace reenact::schema

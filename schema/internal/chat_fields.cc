@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
+
+#include "schema/internal/logprob_reader.h"
+#include "schema/internal/utf8.h"
 
 namespace reenact::schema::internal {
 namespace {
@@ -60,6 +62,36 @@ std::string WithChoice(std::string_view finding, int64_t choice_index) {
          std::string(finding.substr(colon + 1));
 }
 
+constexpr size_t kMaxFacts = 96;
+constexpr size_t kMaxFactSize = 256;
+constexpr int kDeepestFact = 4;
+
+void SetFact(std::string name, std::string_view value, Tags* facts) {
+  const std::string shown(CutAtCodePoint(value, kMaxFactSize));
+  const auto known = std::find_if(facts->begin(), facts->end(),
+                                  [&](const auto& fact) { return fact.first == name; });
+  if (known != facts->end()) {
+    known->second = shown;
+  } else if (facts->size() < kMaxFacts) {
+    facts->emplace_back(std::move(name), shown);
+  }
+}
+
+// Recursion is bounded by `levels`.
+void NoteFactsBelow(const std::string& name, JsonValue value, int levels, Tags* facts) {
+  if (!value.is_object() && !value.is_array()) {
+    const bool is_text = value.is_string();
+    SetFact(name, is_text ? std::string_view(value.AsString()) : value.raw(), facts);
+    return;
+  }
+  if (levels == 0) return;
+  for (size_t i = 0; i < value.size() && i < kMaxFacts; ++i) {
+    const std::string below =
+        value.is_object() ? "." + value.KeyAt(i) : "[" + std::to_string(i) + "]";
+    NoteFactsBelow(name + below, value[i], levels - 1, facts);
+  }
+}
+
 }  // namespace
 
 void ReadIdentity(JsonValue object, ModelView* view, AnomalyList* anomalies) {
@@ -103,6 +135,33 @@ void ReadError(JsonValue error, ModelView* view) {
   view->error_kind = has_status ? "http_" + std::to_string(view->http_status) : "error";
 }
 
+void ReadTopLevelError(JsonValue document, ModelView* view) {
+  const bool failed_status = view->http_status >= 300;
+  if (IsTruthy(document["error"])) {
+    ReadError(document["error"], view);
+  } else if (document["object"].AsString() == "error") {  // SGLang
+    ReadError(document, view);
+  } else if (failed_status && document["message"].is_string()) {
+    ReadError(document, view);
+  } else if (failed_status && document["detail"].is_string()) {  // FastAPI
+    view->error_message = document["detail"].AsString();
+  }
+}
+
+void ReadInputs(JsonValue input, std::string_view role, ModelView* view) {
+  const auto add = [role, view](JsonValue text) {
+    const bool is_ids = text.is_array();
+    view->messages.push_back(
+        {.role = std::string(role),
+         .text = is_ids ? "[" + std::to_string(text.size()) + " token ids]" : text.AsString()});
+  };
+  if (input.is_array() && !input[0].is_number()) {
+    for (size_t i = 0; i < input.size(); ++i) add(input[i]);
+  } else if (input.is_string() || input.is_array()) {
+    add(input);
+  }
+}
+
 std::string ReadText(JsonValue content) {
   if (content.is_string()) return content.AsString();
   std::string joined;
@@ -133,6 +192,43 @@ std::string ReadReasoning(JsonValue message) {
     if (!repeated) joined += spellings[i];
   }
   return joined;
+}
+
+std::string ReadStop(JsonValue choice) {
+  for (const std::string_view name : {"stop_reason", "matched_stop"}) {
+    const JsonValue stop = choice[name];
+    if (stop.is_string()) return stop.AsString();
+    if (stop.is_number()) return std::string(stop.raw());
+  }
+  return {};
+}
+
+void AppendTokenIds(JsonValue list, std::vector<int64_t>* ids) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (const std::optional<int64_t> id = list[i].AsInt64()) ids->push_back(*id);
+  }
+}
+
+void ReadServerExtras(JsonValue object, ModelView* view, AnomalyList* anomalies) {
+  if (view->prompt_token_ids.empty()) {
+    AppendTokenIds(object["prompt_token_ids"], &view->prompt_token_ids);
+  }
+  if (object["prompt_logprobs"].is_array() && view->prompt_logprobs.tokens.empty()) {
+    view->prompt_logprobs =
+        ReadPromptLogprobs(object["prompt_logprobs"], object["prompt_token_ids"]);
+    for (const std::string& finding : view->prompt_logprobs.anomalies) {
+      anomalies->Note("prompt_" + finding);
+    }
+  }
+  for (const std::string_view name :
+       {"timings", "metrics", "meta_info", "prompt_filter_results", "content_filter_results"}) {
+    NoteFacts(name, object[name], view);
+  }
+  NoteFacts("generation_settings", object["__verbose"]["generation_settings"], view);
+}
+
+void NoteFacts(std::string_view name, JsonValue value, ModelView* view) {
+  if (value.is_present()) NoteFactsBelow(std::string(name), value, kDeepestFact, &view->facts);
 }
 
 void NoteLogprobFindings(const Choice& choice, AnomalyList* anomalies) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 namespace reenact::schema::internal {
@@ -40,12 +41,54 @@ void SetLogprob(JsonValue value, TokenAlternative* token, AnomalyList* anomalies
   if (*logprob > kLargestLogprob) anomalies->Note("impossible_logprob");
 }
 
+// llama.cpp's post_sampling_probs: probabilities in place of their logarithms.
+void SetProbability(double probability, TokenAlternative* token, AnomalyList* anomalies) {
+  anomalies->Note("post_sampling_probs");
+  token->logprob = probability > 0 ? std::log(probability) : kCensoredLogprob;
+  token->censored = !(probability > 0);
+  if (token->logprob > kLargestLogprob) anomalies->Note("impossible_logprob");
+}
+
+// Of the names, the one that is used.
+JsonValue FirstOf(JsonValue value, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (value[name].is_present()) return value[name];
+  }
+  return {};
+}
+
+// "\xf0\x9f" as bytes; nothing where it is anything else.
+std::optional<std::string> DecodeHexEscapes(std::string_view text) {
+  std::string bytes;
+  for (; text.size() >= 4 && text.starts_with("\\x"); text.remove_prefix(4)) {
+    unsigned byte = 0;
+    const auto [stop, error] = std::from_chars(text.data() + 2, text.data() + 4, byte, 16);
+    if (error != std::errc() || stop != text.data() + 4) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte));
+  }
+  if (!text.empty()) return std::nullopt;
+  return bytes;
+}
+
+// How the older completions API writes a part of a character.
+void ReadEscapedBytes(TokenAlternative* token) {
+  constexpr std::string_view kPrefix = "bytes:";
+  if (!token->token.starts_with(kPrefix) || token->bytes) return;
+  token->bytes = DecodeHexEscapes(std::string_view(token->token).substr(kPrefix.size()));
+}
+
 TokenAlternative ReadAlternative(JsonValue value, AnomalyList* anomalies) {
   TokenAlternative token;
-  token.token = value["token"].AsString();
+  token.token = FirstOf(value, {"token", "decoded_token"}).AsString();
   token.bytes = ReadBytes(value["bytes"], anomalies);
-  token.id = value["id"].AsInt64();
-  SetLogprob(value["logprob"], &token, anomalies);
+  token.id = FirstOf(value, {"id", "tokenId"}).AsInt64();
+  const JsonValue logprob = FirstOf(value, {"logprob", "logProbability"});
+  const std::optional<double> probability = value["prob"].AsDouble();
+  if (!logprob.is_present() && probability) {
+    SetProbability(*probability, &token, anomalies);
+  } else {
+    SetLogprob(logprob, &token, anomalies);
+  }
   if (token.token.starts_with(kIdAsToken)) {
     const char* begin = token.token.data() + kIdAsToken.size();
     const char* end = token.token.data() + token.token.size();
@@ -70,7 +113,7 @@ std::vector<TokenLogprob> ReadEntries(JsonValue list, AnomalyList* anomalies) {
     const JsonValue value = list[i];
     TokenLogprob entry;
     entry.chosen = ReadAlternative(value, anomalies);
-    const JsonValue top = value["top_logprobs"];
+    const JsonValue top = FirstOf(value, {"top_logprobs", "top_probs"});
     entry.top.reserve(top.size());
     for (size_t k = 0; k < top.size(); ++k) {
       entry.top.push_back(ReadAlternative(top[k], anomalies));
@@ -94,17 +137,40 @@ std::vector<TokenLogprob> ReadParallelLists(JsonValue logprobs, AnomalyList* ano
   for (size_t i = 0; i < std::min(tokens.size(), values.size()); ++i) {
     TokenLogprob entry;
     entry.chosen.token = tokens[i].AsString();
-    SetLogprob(values[i], &entry.chosen, anomalies);
+    ReadEscapedBytes(&entry.chosen);
+    if (i == 0 && values[i].is_null()) {
+      // An echoed prompt begins with a token that nothing came before.
+      entry.chosen.logprob = kCensoredLogprob;
+      entry.chosen.censored = true;
+    } else {
+      SetLogprob(values[i], &entry.chosen, anomalies);
+    }
     const JsonValue alternatives = top[i];
     for (size_t k = 0; k < alternatives.size(); ++k) {
       TokenAlternative alternative;
       alternative.token = alternatives.KeyAt(k);
+      ReadEscapedBytes(&alternative);
       SetLogprob(alternatives[k], &alternative, anomalies);
       entry.top.push_back(std::move(alternative));
     }
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+// Google's: the chosen tokens in one list, the best ones at each place in another.
+void AddTopCandidates(JsonValue lists, std::vector<TokenLogprob>* entries, AnomalyList* anomalies) {
+  if (lists.size() > 0 && lists.size() != entries->size()) {
+    anomalies->Note("misaligned:chosen=" + std::to_string(entries->size()) +
+                    ",top=" + std::to_string(lists.size()));
+    return;
+  }
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const JsonValue candidates = lists[i]["candidates"];
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      (*entries)[i].top.push_back(ReadAlternative(candidates[k], anomalies));
+    }
+  }
 }
 
 // A lower bound of the text that an entry stands for.
@@ -121,12 +187,43 @@ size_t CoveredSize(const TokenLogprob& entry) {
 
 }  // namespace
 
+LogprobSeries ReadPromptLogprobs(JsonValue list, JsonValue token_ids) {
+  LogprobSeries series;
+  AnomalyList anomalies;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const JsonValue alternatives = list[i];
+    TokenLogprob token;
+    token.chosen.id = token_ids[i].AsInt64();
+    token.chosen.logprob = kCensoredLogprob;
+    token.chosen.censored = true;
+    size_t chosen = 0;
+    for (size_t k = 0; k < alternatives.size(); ++k) {
+      TokenAlternative alternative = ReadAlternative(alternatives[k], &anomalies);
+      const std::string id = alternatives.KeyAt(k);
+      int64_t number = 0;
+      const auto [stop, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+      if (error == std::errc() && stop == id.data() + id.size()) alternative.id = number;
+      if (token.chosen.id && alternative.id == token.chosen.id) chosen = k;
+      token.top.push_back(std::move(alternative));
+    }
+    if (!token.top.empty()) token.chosen = token.top[chosen];
+    series.tokens.push_back(std::move(token));
+  }
+  if (token_ids.size() > 0 && token_ids.size() != list.size()) {
+    anomalies.Note("misaligned:ids=" + std::to_string(token_ids.size()) +
+                   ",logprobs=" + std::to_string(list.size()));
+  }
+  series.anomalies = anomalies.Take();
+  return series;
+}
+
 void LogprobMerger::Add(const LogprobPiece& piece) {
   const bool is_content = piece.list_name == "content";
   std::vector<TokenLogprob> entries = ReadEntries(piece.logprobs[piece.list_name], &anomalies_);
   if (entries.empty() && is_content && piece.logprobs["tokens"].is_array()) {
     entries = ReadParallelLists(piece.logprobs, &anomalies_);
   }
+  AddTopCandidates(piece.logprobs["topCandidates"], &entries, &anomalies_);
   text_size_ += piece.text.size();
   id_count_ += piece.token_ids.size();
   if (!entries.empty()) {

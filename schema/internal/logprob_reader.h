@@ -17,12 +17,19 @@ namespace reenact::schema::internal {
 
 // What one delta (or a whole message) brought.
 struct LogprobPiece {
-  JsonValue logprobs;          // The choice's "logprobs"; may be null or absent.
-  std::string_view list_name;  // "content" or "refusal".
+  // The choice's "logprobs"; may be null or absent. A list of entries under `list_name`; for
+  // "content" also the parallel lists of the older completions API.
+  JsonValue logprobs;
+  std::string_view list_name;  // "content", "refusal"; "chosenCandidates" in Google's result.
   std::string_view text;       // The text that these tokens spell.
   size_t other_text_size = 0;  // Of reasoning and tool arguments, whose tokens share the list.
   JsonValue token_ids;         // vLLM's "token_ids"; may be absent.
 };
+
+// vLLM's "prompt_logprobs": for each token of the prompt its alternatives by token id, itself among
+// them (the first one, where `token_ids` do not tell). The first token has none: it keeps its
+// place, censored.
+LogprobSeries ReadPromptLogprobs(JsonValue list, JsonValue token_ids);
 
 // Joins pieces in order. A piece with text and without entries is a token (or several) whose
 // logprobs the server kept to itself: it takes a place in the series, empty and censored, so that

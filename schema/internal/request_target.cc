@@ -77,6 +77,23 @@ RequestTarget TargetOf(std::string_view provider, ModelDialect dialect, std::str
   return {};
 }
 
+EndpointFacts FactsOfEndpoint(std::string_view endpoint) {
+  const std::string_view path = PathOf(endpoint);
+  EndpointFacts facts;
+  for (const std::string_view marker : {"/deployments/", "/models/", "/model/"}) {
+    const size_t at = path.rfind(marker);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = path.substr(at + marker.size());
+    const size_t end = rest.find_first_of(marker == "/models/" ? ":" : "/");
+    if (end == std::string_view::npos) continue;  // A list of models, or one of its entries.
+    facts.model = rest.substr(0, end);
+    const std::string_view action = rest.substr(end + 1);
+    facts.streams = action.starts_with("stream") || action.ends_with("-stream");
+    break;
+  }
+  return facts;
+}
+
 std::string CanonicalTarget(const RequestTarget& target) {
   std::string text;
   const auto append = [&text](std::string_view part) {

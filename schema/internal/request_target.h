@@ -26,6 +26,15 @@ struct RequestTarget {
 // Empty for calls whose body says everything.
 RequestTarget TargetOf(std::string_view provider, ModelDialect dialect, std::string_view endpoint);
 
+// What a path says of a model call besides its dialect.
+struct EndpointFacts {
+  std::string
+      model;  // Azure's deployment, Google's and Bedrock's model; empty where it is not there.
+  bool streams = false;  // The path asks for a stream.
+};
+
+EndpointFacts FactsOfEndpoint(std::string_view endpoint);
+
 // One text for it, from which no other target's can be made.
 std::string CanonicalTarget(const RequestTarget& target);
 

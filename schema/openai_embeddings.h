@@ -1,0 +1,23 @@
+// Embeddings: who made them, of what, how many; the vectors stay in the raw bytes.
+
+#ifndef REENACT_SCHEMA_OPENAI_EMBEDDINGS_H_
+#define REENACT_SCHEMA_OPENAI_EMBEDDINGS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "schema/internal/answer_reader.h"
+#include "schema/json_view.h"
+#include "schema/model_view.h"
+
+namespace reenact::schema {
+
+// Fills the request's half of `view`. Returns the number of choices asked for.
+int64_t ReadEmbeddingsRequest(JsonValue request, ModelView* view, internal::AnomalyList* anomalies);
+
+std::unique_ptr<internal::AnswerReader> MakeEmbeddingsReader(int64_t choices_asked, ModelView* view,
+                                                             internal::AnomalyList* anomalies);
+
+}  // namespace reenact::schema
+
+#endif  // REENACT_SCHEMA_OPENAI_EMBEDDINGS_H_
