@@ -20,16 +20,18 @@ namespace {
 
 constexpr size_t kPieceQueries = 32;  // In one piece of work.
 
-void StoreValue(DataType type, float value, std::byte* block, size_t index) {
-  if (type == DataType::kF32) {
-    std::memcpy(block + index * sizeof(value), &value, sizeof(value));
-    return;
-  }
-  uint16_t narrow = type == DataType::kF16 ? narrow_to_fp16(value) : narrow_to_bf16(value);
-  if (type == DataType::kBF16 && Planted(KernelFault::kCacheTruncates)) {
-    narrow = static_cast<uint16_t>(float_bits(value) >> 16);
-  }
-  std::memcpy(block + index * sizeof(narrow), &narrow, sizeof(narrow));
+uint16_t NarrowToBf16Cache(float value) {
+  if (Planted(KernelFault::kCacheTruncates)) return static_cast<uint16_t>(float_bits(value) >> 16);
+  return narrow_to_bf16(value);
+}
+
+template <typename Element, typename Narrow>
+void StoreAs(const KvBlockShape& shape, size_t slot, const float* key, const float* value,
+             std::byte* block, const Narrow& narrow) {
+  auto* const elements = reinterpret_cast<Element*>(block);
+  for (size_t d = 0; d < shape.head_dim; ++d) elements[KvKeyIndex(slot, d)] = narrow(key[d]);
+  Element* const row = elements + KvValueIndex(shape.head_dim, slot, 0);
+  for (size_t d = 0; d < shape.head_dim; ++d) row[d] = narrow(value[d]);
 }
 
 float LoadValue(DataType type, const std::byte* block, size_t index) {
@@ -80,9 +82,12 @@ size_t KvBlockShape::SizeBytes() const {
 
 void StoreKeyValue(const KvBlockShape& shape, size_t slot, const float* key, const float* value,
                    std::byte* block) {
-  for (size_t d = 0; d < shape.head_dim; ++d) {
-    StoreValue(shape.type, key[d], block, KvKeyIndex(slot, d));
-    StoreValue(shape.type, value[d], block, KvValueIndex(shape.head_dim, slot, d));
+  if (shape.type == DataType::kF32) {
+    StoreAs<float>(shape, slot, key, value, block, [](float x) { return x; });
+  } else if (shape.type == DataType::kF16) {
+    StoreAs<uint16_t>(shape, slot, key, value, block, [](float x) { return narrow_to_fp16(x); });
+  } else {
+    StoreAs<uint16_t>(shape, slot, key, value, block, [](float x) { return NarrowToBf16Cache(x); });
   }
 }
 
