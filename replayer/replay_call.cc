@@ -125,6 +125,10 @@ Divergence Unusable(const Tape& tape, const MadeCall& call, size_t position,
   return divergence;
 }
 
+schema::CallRequest ToCallRequest(const MadeCall& call, const ComparableRequest& request) {
+  return {call.address.boundary, call.provider, request.endpoint, request.bytes};
+}
+
 Divergence Novel(const Tape& tape, const MadeCall& call, size_t position,
                  const std::vector<bool>& used) {
   Divergence divergence = StartDivergence(DivergenceKind::kNovelCall, call, position);
@@ -142,9 +146,8 @@ Divergence Novel(const Tape& tape, const MadeCall& call, size_t position,
   }
   if (closest == nullptr) return divergence;
   divergence.closest = tape.IndexOf(*closest->event);
-  divergence.differences =
-      schema::DiffRequests(call.address.boundary, call.provider, closest->request.bytes,
-                           call.request.bytes, kDifferenceLimit);
+  divergence.differences = schema::DiffRequests(
+      ToCallRequest(call, closest->request), ToCallRequest(call, call.request), kDifferenceLimit);
   HideSecrets(&divergence.differences);
   divergence.summary += "; closest is " + EventText(*divergence.closest) + " (key " +
                         schema::Shorten(closest->request.key) + ")";
@@ -218,6 +221,10 @@ std::string EndDifference(const MadeCall& call) {
   return "";
 }
 
+schema::CallRequest ToCallRequest(const schema::BeginCall& call) {
+  return {call.boundary, call.provider, call.endpoint, call.request};
+}
+
 }  // namespace
 
 std::optional<size_t> SessionState::FindRecord(const schema::BeginCall& request, MadeCall* call) {
@@ -225,7 +232,7 @@ std::optional<size_t> SessionState::FindRecord(const schema::BeginCall& request,
   const std::vector<bool>& used = call_used[call->address];
   std::optional<size_t> match = Match(records, used, call->request);
   if (!match && LearnSecrets(tape, records, used, call->request)) {
-    call->request = tape.Comparable(request.boundary, request.provider, request.request);
+    call->request = tape.Comparable(ToCallRequest(request));
     match = Match(records, used, call->request);
   }
   return match ? match : MatchCut(records, used, call->request);
@@ -244,8 +251,8 @@ Message SessionState::Answer(const schema::BeginCall& request) {
   MadeCall call;
   call.address = {request.scope, request.boundary, request.name};
   call.provider = request.provider;
-  call.request = tape.Comparable(request.boundary, request.provider, request.request);
-  call.endpoint = tape.RedactUrl(request.endpoint);
+  call.request = tape.Comparable(ToCallRequest(request));
+  call.endpoint = call.request.endpoint;
 
   const std::lock_guard<std::mutex> lock(mutex);
   call.sequence = ++last_sequence;

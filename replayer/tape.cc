@@ -104,7 +104,8 @@ Tape::Tape(schema::RecordedRun run) : run_(std::move(run)), redactor_(run_.run) 
     }
     TapeCall call;
     call.event = &event;
-    call.request = Comparable(event.boundary, event.provider, event.request.bytes);
+    call.request =
+        Comparable({event.boundary, event.provider, event.endpoint, event.request.bytes});
     call.unusable = WhyUnusable(event);
     calls_[address].push_back(std::move(call));
   }
@@ -144,12 +145,12 @@ int64_t Tape::model_attempt_count() const {
   return count;
 }
 
-ComparableRequest Tape::Comparable(Boundary boundary, std::string_view provider,
-                                   std::string_view request) const {
+ComparableRequest Tape::Comparable(const schema::CallRequest& request) const {
   ComparableRequest result;
-  result.bytes = Redact(request);
-  result.redacted = result.bytes != request;
-  result.key = schema::KeyOf(boundary, provider, result.bytes);
+  result.bytes = Redact(request.body);
+  result.endpoint = RedactUrl(request.endpoint);
+  result.redacted = result.bytes != request.body;
+  result.key = schema::KeyOf({request.boundary, request.provider, result.endpoint, result.bytes});
   result.exact = schema::HashBytes(CanonicalContent(result.bytes));
   return result;
 }

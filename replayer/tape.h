@@ -35,6 +35,7 @@ std::string Describe(const Address& address);
 // same.
 struct ComparableRequest {
   std::string bytes;
+  std::string endpoint;
   bool redacted = false;  // `bytes` is not what was sent.
   schema::RequestKey key;
   // Of the whole request, the members that the key leaves out included. Tells apart requests of
@@ -79,8 +80,7 @@ class Tape {
   int64_t model_attempt_count() const;  // Retries included.
 
   // Both sides of every comparison go through these.
-  ComparableRequest Comparable(schema::Boundary boundary, std::string_view provider,
-                               std::string_view request) const;
+  ComparableRequest Comparable(const schema::CallRequest& request) const;
 
   std::string Redact(std::string_view bytes) const { return redactor_.Redact(bytes); }
 

@@ -292,5 +292,27 @@ TEST(ReplayMatching, MemberOrderAndSpaceMatchAndOtherValuesDoNot) {
       matches(R"({"order_id":9007199254740993123})", R"({"order_id":9007199254740993124})"));
 }
 
+// Calls over plain HTTP share one address for a host; their URLs tell them apart.
+TEST(ReplayMatching, PlainHttpIsMatchedByPathAndQuery) {
+  TapeBuilder tape;
+  CallSpec call = {.boundary = schema::Boundary::kTool, .name = "GET orders", .provider = "http"};
+  for (const std::string order : {"7", "8"}) {
+    call.endpoint = "http://orders:81/orders/" + order + "?unit=eur";
+    call.reads = {"order " + order};
+    tape.Add(call);
+  }
+  ReplaySession session(tape.run(), {});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  const auto get = [&](std::string_view target) {
+    call.endpoint = "http://127.0.0.1:9" + std::string(target);
+    return program.Call(call);
+  };
+  EXPECT_EQ(get("/orders/8?unit=eur"), "order 8");
+  const std::string other = get("/orders/9?unit=eur");
+  EXPECT_TRUE(Contains(other, "(path)")) << other;
+  EXPECT_EQ(get("/orders/7?unit=eur"), "order 7");
+}
+
 }  // namespace
 }  // namespace reenact::replayer

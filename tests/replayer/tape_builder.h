@@ -34,6 +34,12 @@ struct CallSpec {
   std::vector<std::string> reads;  // The answer, cut as it arrived.
   schema::EndState end_state = schema::EndState::kComplete;
   std::string end_detail;
+  std::string endpoint;  // With one, calls that are no model's keep their provider.
+
+  std::string Provider() const {
+    const bool has = boundary == schema::Boundary::kModel || !endpoint.empty();
+    return has ? provider : "";
+  }
 };
 
 class TapeBuilder {
@@ -68,7 +74,8 @@ class TapeBuilder {
     event.scope = spec.scope;
     event.boundary = spec.boundary;
     event.name = spec.name;
-    event.provider = spec.boundary == schema::Boundary::kModel ? spec.provider : "";
+    event.provider = spec.Provider();
+    event.endpoint = spec.endpoint;
     event.request.bytes = spec.request;
     schema::ExchangeItem head;
     head.kind = schema::ExchangeItemKind::kHead;
@@ -152,9 +159,8 @@ class ProgramOf {
   }
 
   schema::Message BeginCall(const CallSpec& spec) {
-    const bool model = spec.boundary == schema::Boundary::kModel;
-    return ask_(schema::BeginCall{token_, spec.scope, spec.boundary, spec.name,
-                                  model ? spec.provider : "", "", spec.request});
+    return ask_(schema::BeginCall{token_, spec.scope, spec.boundary, spec.name, spec.Provider(),
+                                  spec.endpoint, spec.request});
   }
 
   void EndCall(const schema::OnTape& on_tape, schema::EndState state, uint64_t consumed) {

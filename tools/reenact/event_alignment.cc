@@ -81,9 +81,13 @@ void SortPairs(std::vector<EventPair>* pairs) {
 
 }  // namespace
 
+schema::CallRequest CallRequestOf(const schema::Event& call) {
+  return {call.boundary, call.provider, call.endpoint, call.request.bytes};
+}
+
 schema::RequestKey RequestKeyOf(const EventView& view) {
   if (!view.is_call()) return {};
-  return schema::KeyOf(view.event->boundary, view.event->provider, view.event->request.bytes);
+  return schema::KeyOf(CallRequestOf(*view.event));
 }
 
 std::vector<EventPair> AlignEvents(const RunView& a, const RunView& b) {

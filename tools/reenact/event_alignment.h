@@ -21,6 +21,9 @@ struct EventPair {
 // only B has follows what came before it in B.
 std::vector<EventPair> AlignEvents(const RunView& a, const RunView& b);
 
+// A call's request as it is compared; into `call`.
+schema::CallRequest CallRequestOf(const schema::Event& call);
+
 // The key of a call's request; one and the same for all readings.
 schema::RequestKey RequestKeyOf(const EventView& view);
 

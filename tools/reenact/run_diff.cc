@@ -68,7 +68,7 @@ class PairDiffer {
     const schema::Event& b = *pair_.b->event;
     if (RequestKeyOf(*pair_.a) == RequestKeyOf(*pair_.b)) return;
     Add(DifferenceKind::kRequest, "", "").paths =
-        schema::DiffRequests(a.boundary, a.provider, a.request.bytes, b.request.bytes);
+        schema::DiffRequests(CallRequestOf(a), CallRequestOf(b));
   }
 
   void CompareBodies(const schema::Body& a, const schema::Body& b, DifferenceKind kind) {
