@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 
 #include "local_engine/cpu/internal/planted_kernel_fault.h"
+#include "local_engine/cpu/processor_order.h"
 #include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
@@ -48,17 +49,6 @@ uint32_t WaitForChange(const std::atomic<uint32_t>& value, uint32_t old) {
   }
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
-}
-
-std::vector<int> AllowedProcessors() {
-  std::vector<int> processors;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return processors;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) processors.push_back(cpu);
-  }
-  return processors;
 }
 
 bool PinTo(std::thread& thread, int processor) {

@@ -22,7 +22,7 @@ namespace reenact::local_engine {
 class WorkerPool {
  public:
   // `thread_count` counts the thread that calls Run. With `pin`, started threads are bound to one
-  // processor each where the system allows it, in turn from the caller's second allowed one on.
+  // processor each where the system allows it, from the second of processor_order.h on.
   // Errors: InvalidArgument for a count outside 1 ... 256; ResourceExhausted when the system starts
   // no more threads; FailedPrecondition when a thread cannot be given the floating-point mode.
   static absl::StatusOr<std::unique_ptr<WorkerPool>> Start(int thread_count, bool pin);

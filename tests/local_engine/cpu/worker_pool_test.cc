@@ -13,6 +13,7 @@
 
 #include "gtest/gtest.h"
 
+#include "local_engine/cpu/processor_order.h"
 #include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
@@ -119,6 +120,18 @@ TEST(WorkerPool, StartedUnderAWrongModeComputesInTheRightOne) {
   EXPECT_EQ(wrong, 0);
 }
 #endif
+
+TEST(ProcessorOrder, GivesEachCoreOnceBeforeAnyCoreTwice) {
+  // Two packages of two cores of two: siblings side by side, as virtual machines have them.
+  const ProcessorPlace places[] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 1}, {3, 0, 1},
+                                   {4, 1, 0}, {5, 1, 0}, {7, 1, 1}};
+  EXPECT_EQ(EachCoreFirst(places), (std::vector<int>{0, 2, 4, 7, 1, 3, 5}));
+}
+
+TEST(ProcessorOrder, TakesAProcessorOfUnknownCoreForACore) {
+  const ProcessorPlace places[] = {{0, -1, -1}, {1, -1, -1}, {2, 0, 3}, {3, 0, 3}};
+  EXPECT_EQ(EachCoreFirst(places), (std::vector<int>{0, 1, 2, 3}));
+}
 
 }  // namespace
 }  // namespace reenact::local_engine
