@@ -189,7 +189,7 @@ absl::StatusOr<Bundle> ReadBundle(const std::string& path) {
   const auto heads = (*reader)->RunHeads();
   if (!heads.ok()) return heads.status();
   for (const RunHead& head : *heads) {
-    internal::RunAssembly assembly(head.id, true);
+    internal::RunAssembly assembly(head.id, true, nullptr);
     if (absl::Status added = assembly.Add(reader->get()); !added.ok()) return added;
     if (auto recorded = assembly.Finish()) bundle.runs.push_back(*std::move(recorded));
   }

@@ -173,7 +173,7 @@ absl::Status StoreIncidents::Sync() {
 }
 
 absl::Status StoreIncidents::Promote(const schema::Ulid& run) {
-  internal::RunAssembly assembly(run, true);
+  internal::RunAssembly assembly(run, true, nullptr);
   absl::Status visited =
       segments_->VisitAll([&](SegmentReader& segment) { return assembly.Add(&segment); });
   if (!visited.ok()) return visited;

@@ -30,6 +30,7 @@ struct SegmentReader::Impl {
     return {.file = file.get(),
             .bodies = &bodies,
             .with_bytes = with_bytes,
+            .damaged = damaged,
             .sequence_offset = found == sequence_offsets.end() ? 0 : found->second};
   }
 
@@ -39,9 +40,14 @@ struct SegmentReader::Impl {
 
   std::unique_ptr<RecordFile> file;
   BodyReader bodies;
+  std::vector<DamagedBody>* damaged = nullptr;
   std::optional<internal::ChainResult> chain;    // Once somebody asked.
   std::map<int64_t, uint64_t> sequence_offsets;  // By run, of grouped files.
 };
+
+void SegmentReader::LeaveOutDamagedBodies(std::vector<DamagedBody>* damaged) {
+  impl_->damaged = damaged;
+}
 
 absl::StatusOr<Statement> SegmentReader::Impl::Select(const std::string& sql) {
   Statement statement;

@@ -63,6 +63,12 @@ struct EventRow {
   absl::Status damage;  // Not OK: the bodies cannot be read, `event` has none.
 };
 
+// A body that cannot be read, and whose record is shown without it.
+struct DamagedBody {
+  uint64_t sequence = 0;  // Of its event; 0: not an event's.
+  std::string why;        // "event 5 of X.db: body 11 does not match its digest".
+};
+
 class SegmentReader {
  public:
   // Errors: NotFound; PermissionDenied; Unavailable (locked); FailedPrecondition (a newer version,
@@ -74,6 +80,9 @@ class SegmentReader {
   ~SegmentReader();
 
   const SegmentInfo& info() const;
+  // From now on a body that cannot be read is left empty and told in `*damaged`; without this, and
+  // with null, it is DataLoss.
+  void LeaveOutDamagedBodies(std::vector<DamagedBody>* damaged);
   // A number that grows with every row, and tells a cache whether it is current.
   absl::StatusOr<int64_t> RowCount();
 

@@ -35,10 +35,12 @@ struct StoreReader::Impl {
   // Null when there are no incidents, or none that can be read.
   std::unique_ptr<internal::IncidentDb> OpenIncidents();
   RunsOfIncidents ReadIncidents();
-  absl::StatusOr<schema::RecordedRun> LoadFromSegments(const schema::Ulid& run, bool bodies);
+  absl::StatusOr<schema::RecordedRun> LoadFromSegments(const schema::Ulid& run,
+                                                       const LoadOptions& options);
   // The copy that incidents.db keeps; NotFound when there is none.
   absl::StatusOr<schema::RecordedRun> LoadPromoted(internal::IncidentDb* incidents,
-                                                   const schema::Ulid& run, bool bodies);
+                                                   const schema::Ulid& run,
+                                                   const LoadOptions& options);
   // The text that a match was found in, read again from where it lies; empty when that is gone.
   std::string TextOf(const TextMatch& match);
   // Failures inside a segment that must not hide the others.
@@ -127,22 +129,22 @@ absl::StatusOr<std::vector<RunHead>> StoreReader::Impl::Heads() {
 
 absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadPromoted(internal::IncidentDb* incidents,
                                                                     const schema::Ulid& run,
-                                                                    bool bodies) {
+                                                                    const LoadOptions& options) {
   const auto bytes = incidents->PromotedRun(run);
   if (!bytes.ok()) return bytes.status();
   if (!bytes->has_value()) return absl::NotFoundError("no copy");
   auto copy = SegmentReader::OpenBytes(**bytes, "incidents.db");
   if (!copy.ok()) return copy.status();
-  internal::RunAssembly assembly(run, bodies);
+  internal::RunAssembly assembly(run, options.bodies, options.damaged);
   if (absl::Status added = assembly.Add(copy->get()); !added.ok()) return added;
   auto recorded = assembly.Finish();
   if (!recorded) return absl::NotFoundError("no copy");
   return *std::move(recorded);
 }
 
-absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadFromSegments(const schema::Ulid& run,
-                                                                        bool bodies) {
-  internal::RunAssembly assembly(run, bodies);
+absl::StatusOr<schema::RecordedRun> StoreReader::Impl::LoadFromSegments(
+    const schema::Ulid& run, const LoadOptions& options) {
+  internal::RunAssembly assembly(run, options.bodies, options.damaged);
   absl::Status visited =
       segments->VisitAll([&](SegmentReader& segment) { return assembly.Add(&segment); });
   if (!visited.ok()) return visited;
@@ -216,12 +218,12 @@ absl::StatusOr<schema::Ulid> StoreReader::ResolveRun(const std::string& text) {
 absl::StatusOr<schema::RecordedRun> StoreReader::LoadRun(const schema::Ulid& run,
                                                          const LoadOptions& options) {
   const auto incidents = impl_->OpenIncidents();
-  if (incidents == nullptr) return impl_->LoadFromSegments(run, options.bodies);
-  auto recorded = impl_->LoadPromoted(incidents.get(), run, options.bodies);
+  if (incidents == nullptr) return impl_->LoadFromSegments(run, options);
+  auto recorded = impl_->LoadPromoted(incidents.get(), run, {.bodies = options.bodies});
   // Without a whole copy, and as long as they are there, the segments tell.
   if (!recorded.ok()) {
     const absl::Status no_copy = recorded.status();
-    recorded = impl_->LoadFromSegments(run, options.bodies);
+    recorded = impl_->LoadFromSegments(run, options);
     if (absl::IsNotFound(recorded.status()) && !absl::IsNotFound(no_copy)) return no_copy;
   }
   if (!recorded.ok()) return recorded;

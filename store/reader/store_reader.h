@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "schema/record.h"
+#include "store/reader/segment_reader.h"
 
 namespace reenact::store {
 
@@ -44,6 +45,9 @@ struct RunSummary {
   uint64_t lost_events = 0;  // Of its process, within its time.
 };
 
+// Among RunSummary::errors: a call whose record cannot be read.
+inline constexpr char kDamagedError[] = "damaged";
+
 struct RunFilter {
   std::optional<int64_t> since_wall_ns;
   std::optional<int64_t> until_wall_ns;
@@ -67,6 +71,9 @@ struct SearchHit {
 
 struct LoadOptions {
   bool bodies = true;
+  // Not null: a body that cannot be read is left empty and told here, and the rest of its run is
+  // still there. Null: it is DataLoss, since a replay must not be served from part of a run.
+  std::vector<DamagedBody>* damaged = nullptr;
 };
 
 class StoreReader {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every fuzz target finds a fault that is planted behind its parser, keeps the input that showed it,
 and shows it again with that input alone. Usage: planted_faults_test.py PROGRAM..."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,8 +16,10 @@ SAID = {
 
 
 def run(program, folder, *arguments):
-    return subprocess.run([program, *arguments], cwd=folder, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
+    environment = dict(os.environ, TMPDIR=str(folder))  # A target that aborts cleans up nothing.
+    return subprocess.run([program, *arguments], cwd=folder, env=environment, text=True,
+                          errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=100)
 
 
 def problems(program, fault, folder):

@@ -3,6 +3,7 @@
 #ifndef REENACT_TESTS_FUZZ_RECORD_SEEDS_H_
 #define REENACT_TESTS_FUZZ_RECORD_SEEDS_H_
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,9 +26,10 @@ inline std::string ReadBytes(const std::string& path) {
 inline const std::string& ScratchFolder() {
   static const struct Folder {
     Folder() {
-      char name[] = "/dev/shm/reenact-fuzz-XXXXXX";
-      if (mkdtemp(name) == nullptr) Broken("no scratch folder");
-      path = name;
+      // TMPDIR: where a caller can clean up after a target that aborts.
+      const char* const parent = std::getenv("TMPDIR");
+      path = std::string(parent != nullptr ? parent : "/dev/shm") + "/reenact-fuzz-XXXXXX";
+      if (mkdtemp(path.data()) == nullptr) Broken("no scratch folder");
     }
 
     ~Folder() {

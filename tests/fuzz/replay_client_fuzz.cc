@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -25,7 +26,10 @@ class Speaker {
   Speaker() {
     address_.sun_family = AF_UNIX;
     // An abstract name of the kernel's choice would do, but the client takes paths.
-    const std::string path = "/tmp/reenact-fuzz-" + std::to_string(getpid());
+    const char* const parent = std::getenv("TMPDIR");
+    const std::string path = std::string(parent != nullptr ? parent : "/tmp") + "/reenact-fuzz-" +
+                             std::to_string(getpid());
+    if (path.size() >= sizeof(address_.sun_path)) Broken("TMPDIR is too long for a socket");
     std::memcpy(address_.sun_path, path.c_str(), path.size() + 1);
     unlink(address_.sun_path);
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

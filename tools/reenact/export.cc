@@ -53,9 +53,7 @@ absl::StatusOr<store::Bundle> Collect(const ExportOptions& options, const Contex
     return bundle;
   }
   if (!absl::IsNotFound(run.status()) || reader->is_bundle()) return run.status();
-  absl::StatusOr<StorePlace> place = FindStore(context);
-  if (!place.ok()) return place.status();
-  auto incidents = store::Incidents::Open(place->path);
+  auto incidents = OpenIncidentsOfStore(context);
   if (!incidents.ok()) return incidents.status();
   absl::StatusOr<store::Incident> incident = (*incidents)->Find(options.what);
   if (!incident.ok()) {

@@ -26,9 +26,7 @@ struct IncidentOptions {
 };
 
 absl::StatusOr<std::unique_ptr<store::Incidents>> OpenIncidents(const Context& context) {
-  absl::StatusOr<StorePlace> place = FindStore(context);
-  if (!place.ok()) return place.status();
-  auto incidents = store::Incidents::Open(place->path);
+  auto incidents = OpenIncidentsOfStore(context);
   if (!incidents.ok()) return incidents.status();
   // Marks that services made since the last look become incidents now. A store that may only be
   // read still shows what is there.

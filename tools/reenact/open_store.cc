@@ -22,6 +22,12 @@ absl::Status Annotated(const absl::Status& status, const std::string& more) {
 
 }  // namespace
 
+absl::Status WithPlace(const absl::Status& status, const StorePlace& place) {
+  if (place.chosen_by == "--store") return status;
+  return Annotated(
+      status, absl::StrCat(" (the place comes from ", place.chosen_by, "; --store names another)"));
+}
+
 absl::StatusOr<StorePlace> FindStore(const Context& context) {
   const char* from_environment = NonEmpty("REENACT_STORE");
   const char* xdg_data_home = NonEmpty("XDG_DATA_HOME");
@@ -51,15 +57,26 @@ absl::StatusOr<std::unique_ptr<store::StoreReader>> OpenStore(const Context& con
   absl::StatusOr<StorePlace> place = FindStore(context);
   if (!place.ok()) return place.status();
   auto reader = store::StoreReader::Open(place->path);
-  if (reader.ok() || place->chosen_by == "--store") return reader;
-  return Annotated(reader.status(), absl::StrCat(" (the place comes from ", place->chosen_by,
-                                                 "; --store names another)"));
+  if (!reader.ok()) return WithPlace(reader.status(), *place);
+  return reader;
 }
 
-absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text) {
+absl::StatusOr<std::unique_ptr<store::Incidents>> OpenIncidentsOfStore(const Context& context) {
+  absl::StatusOr<StorePlace> place = FindStore(context);
+  if (!place.ok()) return place.status();
+  auto incidents = store::Incidents::Open(place->path);
+  if (!incidents.ok()) return WithPlace(incidents.status(), *place);
+  return incidents;
+}
+
+absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text,
+                                            std::vector<store::DamagedBody>* damaged) {
   absl::StatusOr<schema::Ulid> run = reader->ResolveRun(text);
+  if (absl::IsNotFound(run.status())) {
+    return Annotated(run.status(), "; `reenact list` shows the runs that there are");
+  }
   if (!run.ok()) return run.status();
-  return reader->LoadRun(*run, {.bodies = true});
+  return reader->LoadRun(*run, {.bodies = true, .damaged = damaged});
 }
 
 void NoteProblems(const Context& context, const std::vector<std::string>& problems) {
@@ -72,7 +89,14 @@ void NoteProblems(const Context& context, const std::vector<std::string>& proble
 int FailReading(const Context& context, const store::StoreReader& reader,
                 const absl::Status& status) {
   NoteProblems(context, reader.problems());
-  return Fail(context, status);
+  if (absl::IsDataLoss(status)) {
+    return Fail(context, Annotated(status,
+                                   "; `reenact verify` says more, `reenact show` shows "
+                                   "what is whole"));
+  }
+  if (!absl::IsNotFound(status) || reader.problems().empty()) return Fail(context, status);
+  return Fail(context, Annotated(status, "; it may lie in what could not be read: " +
+                                             reader.problems().front()));
 }
 
 }  // namespace reenact::tools

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "schema/record.h"
+#include "store/reader/incidents.h"
 #include "store/reader/store_reader.h"
 #include "tools/reenact/verb.h"
 
@@ -24,11 +26,19 @@ struct StorePlace {
 // Errors: InvalidArgument for a store on another machine; FailedPrecondition without a home.
 absl::StatusOr<StorePlace> FindStore(const Context& context);
 
+// The same failure, saying how the place was chosen.
+absl::Status WithPlace(const absl::Status& status, const StorePlace& place);
+
 // Opens it for reading. Errors: as StoreReader::Open; messages say how the place was chosen.
 absl::StatusOr<std::unique_ptr<store::StoreReader>> OpenStore(const Context& context);
 
-// Finds a run by "last", id or unique prefix, and loads all of it.
-absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text);
+// Opens what marks runs as incidents. Errors: as Incidents::Open; messages say how the place was
+// chosen.
+absl::StatusOr<std::unique_ptr<store::Incidents>> OpenIncidentsOfStore(const Context& context);
+
+// Finds a run by "last", id or unique prefix, and loads all of it: for `damaged` see LoadOptions.
+absl::StatusOr<schema::RecordedRun> LoadRun(store::StoreReader* reader, const std::string& text,
+                                            std::vector<store::DamagedBody>* damaged = nullptr);
 
 // Notes the files of a store that could not be read: what is printed may lack what they hold.
 void NoteProblems(const Context& context, const std::vector<std::string>& problems);

@@ -40,9 +40,15 @@ std::string Models(const store::RunSummary& run) {
   return served.empty() ? out : out + " -> " + served;
 }
 
+// On disk: a call of it cannot be read, which says nothing of how the call ended.
+bool IsDamaged(const store::RunSummary& run) {
+  return std::find(run.errors.begin(), run.errors.end(), store::kDamagedError) != run.errors.end();
+}
+
 std::string State(const store::RunSummary& run) {
   if (run.in_progress) return "running";
   std::string out = schema::DescribeEnd(run.state, run.state_detail);
+  if (IsDamaged(run)) out += ", damaged";
   if (run.state == schema::EndState::kComplete && run.error_calls > 0) {
     out += ", " + Counted(run.error_calls, "call") + " failed";
   }

@@ -17,6 +17,30 @@ struct ShowOptions {
   std::string raw;
 };
 
+// What of event `index` cannot be read; null: nothing.
+const store::DamagedBody* DamageOf(int64_t index, const schema::RecordedRun& run,
+                                   const std::vector<store::DamagedBody>& damaged) {
+  if (index < 0 || index >= static_cast<int64_t>(run.events.size())) return nullptr;
+  const uint64_t sequence = run.events[static_cast<size_t>(index)].sequence;
+  for (const store::DamagedBody& body : damaged) {
+    if (body.sequence == sequence) return &body;
+  }
+  return nullptr;
+}
+
+void NoteDamage(const Context& context, const schema::RecordedRun& run,
+                const std::vector<store::DamagedBody>& damaged) {
+  for (size_t i = 0; i < run.events.size(); ++i) {
+    if (const auto* body = DamageOf(static_cast<int64_t>(i), run, damaged)) {
+      Note(context, "#" + std::to_string(i) + " is shown without what is damaged: " + body->why);
+    }
+  }
+  for (const store::DamagedBody& body : damaged) {
+    if (body.sequence == 0) Note(context, "shown without what is damaged: " + body.why);
+  }
+  if (!damaged.empty()) Note(context, "`reenact verify` says more; a replay needs the whole run");
+}
+
 int ShowEvent(const ShowOptions& options, const Context& context, const RunView& view) {
   const auto count = static_cast<int64_t>(view.events.size());
   if (options.event >= count) {
@@ -48,10 +72,17 @@ int Show(const ShowOptions& options, const Context& context) {
   }
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
-  auto recorded = LoadRun(reader->get(), options.run);
+  std::vector<store::DamagedBody> damaged;
+  auto recorded = LoadRun(reader->get(), options.run, &damaged);
   if (!recorded.ok()) return FailReading(context, **reader, recorded.status());
   // "last", above all, may be one that cannot be read.
   NoteProblems(context, (*reader)->problems());
+  if (!options.raw.empty()) {
+    if (const store::DamagedBody* const body = DamageOf(options.event, *recorded, damaged)) {
+      return Fail(context, absl::DataLossError(body->why));
+    }
+  }
+  NoteDamage(context, *recorded, damaged);
   const RunView view = ViewRun(*recorded);
   if (options.event >= 0) return ShowEvent(options, context, view);
   if (context.json) {

@@ -51,19 +51,20 @@ void PrintText(const store::VerifyReport& report, const Style& style) {
 }
 
 int Verify(const std::string& path_option, const Context& context) {
-  std::string path = path_option;
-  if (path.empty()) {
-    absl::StatusOr<StorePlace> place = FindStore(context);
-    if (!place.ok()) return Fail(context, place.status());
-    path = place->path;
+  StorePlace place{.path = path_option, .chosen_by = "--store"};
+  if (path_option.empty()) {
+    absl::StatusOr<StorePlace> found = FindStore(context);
+    if (!found.ok()) return Fail(context, found.status());
+    place = *std::move(found);
   }
+  const std::string& path = place.path;
   absl::StatusOr<store::VerifyReport> report;
   {
     Progress progress(context.progress, "verifying segments");
     report = store::VerifyStore(
         path, [&progress](int64_t done, int64_t total) { progress.Show(done, total); });
   }
-  if (!report.ok()) return Fail(context, report.status());
+  if (!report.ok()) return Fail(context, WithPlace(report.status(), place));
   if (context.json) {
     PrintJson(path, *report);
   } else {

@@ -23,6 +23,13 @@ void AppendMissing(std::vector<Value> from, std::vector<Value>* to, Same same) {
 }  // namespace
 
 absl::Status RunAssembly::Add(SegmentReader* segment) {
+  segment->LeaveOutDamagedBodies(damaged_);
+  const absl::Status added = AddRowsOf(segment);
+  segment->LeaveOutDamagedBodies(nullptr);  // Others may read it too.
+  return added;
+}
+
+absl::Status RunAssembly::AddRowsOf(SegmentReader* segment) {
   auto marks = segment->Marks();
   if (!marks.ok()) return marks.status();
   std::erase_if(*marks, [&](const schema::Mark& mark) { return mark.run != id_; });

@@ -15,7 +15,9 @@ namespace reenact::store::internal {
 
 class RunAssembly {
  public:
-  RunAssembly(const schema::Ulid& run, bool bodies) : id_(run), bodies_(bodies) {}
+  // Damaged bodies are left out and told in `*damaged`; null: they are DataLoss.
+  RunAssembly(const schema::Ulid& run, bool bodies, std::vector<DamagedBody>* damaged)
+      : id_(run), bodies_(bodies), damaged_(damaged) {}
 
   // Segments are added in their order.
   absl::Status Add(SegmentReader* segment);
@@ -23,10 +25,12 @@ class RunAssembly {
   std::optional<schema::RecordedRun> Finish();
 
  private:
+  absl::Status AddRowsOf(SegmentReader* segment);
   void AddEvents(std::vector<schema::Event> events);
 
   schema::Ulid id_;
   bool bodies_;
+  std::vector<DamagedBody>* damaged_;
   bool found_ = false;
   bool owner_alive_ = false;  // Of the last segment that holds the run.
   schema::RecordedRun result_;

@@ -198,7 +198,7 @@ void AddDamagedEvent(const schema::Event& event, RunPart* part) {
   part->last_sequence = std::max({part->last_sequence, event.sequence, event.end_sequence});
   if (int64_t* counter = CounterOf(event.boundary, part)) ++*counter;
   ++part->error_calls;
-  AddDistinct("damaged", &part->errors);
+  AddDistinct(kDamagedError, &part->errors);
 }
 
 void AddIncident(const schema::Ulid& incident, std::vector<schema::Ulid>* list) {

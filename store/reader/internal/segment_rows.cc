@@ -40,6 +40,9 @@ class RowCheck {
     }
   }
 
+  // For what is told of damaged bodies.
+  void IsOfEvent(uint64_t sequence) { sequence_ = sequence; }
+
   schema::Tags Pairs(int column) {
     auto pairs = DecodePairs(row_.Bytes(column));
     Require(pairs.has_value(), "a list of pairs is damaged");
@@ -63,7 +66,12 @@ class RowCheck {
     if (!status_.ok()) return {};
     auto body = context_.bodies->ReadColumn(row_, column, context_.with_bytes, record_);
     if (body.ok()) return *std::move(body);
-    status_ = body.status();
+    if (context_.damaged == nullptr) {
+      status_ = body.status();
+    } else {
+      context_.damaged->push_back({sequence_, std::string(body.status().message())});
+      bodies_damaged_ = true;
+    }
     return {};
   }
 
@@ -74,9 +82,15 @@ class RowCheck {
     Require(Unpack(packed, kMaxExchangeBytes, &bytes), "the exchange cannot be unpacked");
     auto exchange = schema::DecodeExchange(bytes);
     Require(exchange.has_value(), "the exchange is damaged");
-    if (exchange && context_.with_bytes)
+    if (exchange && bodies_damaged_ && response.bytes.empty()) {
+      // Status and headers stay; there is nothing to cut up.
+      std::erase_if(*exchange, [](const schema::ExchangeItem& item) {
+        return item.kind == schema::ExchangeItemKind::kBytes;
+      });
+    } else if (exchange && context_.with_bytes) {
       Require(BodySize(*exchange) == response.bytes.size(),
               "the exchange does not add up to the size of the response");
+    }
     return std::move(exchange).value_or(schema::Exchange{});
   }
 
@@ -94,6 +108,8 @@ class RowCheck {
   const RowContext& context_;
   std::string record_;
   absl::Status status_;
+  uint64_t sequence_ = 0;
+  bool bodies_damaged_ = false;
 };
 
 uint64_t ReadValue(std::string_view bytes) {
@@ -244,6 +260,7 @@ absl::StatusOr<EventRow> ReadEventRow(const Statement& row, const RowContext& co
   const auto stored = static_cast<uint64_t>(row.Integer(event_column::kSequence));
   RowCheck check(row, context, absl::StrCat("event ", stored - context.sequence_offset));
   event.sequence = check.Sequence(event_column::kSequence);
+  check.IsOfEvent(event.sequence);
   event.end_sequence = check.Sequence(event_column::kEndSequence);
   event.scope = Text(row, event_column::kScope);
   event.boundary = check.OneOf(event_column::kBoundary, schema::Boundary::kEnv, "unknown boundary");

@@ -15,6 +15,7 @@
 #include "store/format/body_codec.h"
 #include "store/format/sqlite.h"
 #include "store/reader/internal/record_file.h"
+#include "store/reader/segment_reader.h"
 
 namespace reenact::store::internal {
 
@@ -44,7 +45,8 @@ struct RowContext {
   RecordFile* file;
   BodyReader* bodies;
   bool with_bytes;
-  uint64_t sequence_offset;  // What a grouped file added to the sequences of this run.
+  std::vector<DamagedBody>* damaged;  // Null: a damaged body is an error.
+  uint64_t sequence_offset;           // What a grouped file added to the sequences of this run.
 };
 
 // Each takes a row of the table's SELECT.
