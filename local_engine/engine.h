@@ -28,6 +28,7 @@
 
 #include "local_engine/chat_template/chat_template.h"
 #include "local_engine/engine/stock_schedule.h"
+#include "local_engine/grammar/grammar.h"
 #include "local_engine/numerics/sha256.h"
 #include "local_engine/reference/sampler.h"
 
@@ -60,6 +61,10 @@ struct EngineOptions {
   bool prefix_cache = true;
   int32_t prefix_hash_bits = 64;  // Fewer make collisions, which tests want.
   bool poison_pages = false;      // Fills a page with NaN when it is handed out.
+  // A folder for digests of weights, by the identity of their files, so that not every start reads
+  // all of them; empty: they are read. See weights/digest_cache.h.
+  std::string digest_cache;
+  bool verify_weights = false;  // Reads them, whatever the cache has, and corrects it.
   // Where a seed comes from when a request has none; empty: the system's randomness.
   std::function<uint64_t()> generate_seed;
   // Called by Load, on its thread, as the weights are read and made ready. Of the total, each byte
@@ -122,6 +127,11 @@ struct Request {
   std::vector<std::string> stop_texts;  // Not part of the text; found across tokens.
   std::vector<int32_t> stop_tokens;     // Beside the model's own; no part of the text.
   bool ignore_end = false;              // The model's own end tokens are tokens like others.
+  // What the output has to be; null: anything. A token that no text of the grammar can have there
+  // is cut before anything else is done to the logits; logprobs stay the model's own. The model's
+  // end token is possible where the text is complete, and a text that cannot go on ends the sample.
+  // A text that max_tokens cuts off is a beginning of one. Goes without forced tokens.
+  std::shared_ptr<const Grammar> form;
   bool logprobs = false;
   int32_t top_logprobs = 0;      // So many beside each chosen one; needs logprobs.
   bool prompt_logprobs = false;  // Of sample 0; the prompt's prefix is not taken from the cache.
@@ -176,15 +186,16 @@ struct EngineCounters {
 };
 
 // Threads: one at a time. What says nothing of requests (identity, vocabulary_size, max_positions,
-// end_tokens, EncodeText, EncodeChat, PieceOf, BytesOf) may be called from any thread at any time.
+// end_tokens, chat_template, EncodeText, EncodeChat, PieceOf, BytesOf) may be called from any
+// thread at any time.
 class Engine {
  public:
   // A folder with config.json, safetensors and, where there are any, tokenizer.json,
   // tokenizer_config.json and chat_template.jinja; or a .gguf file. Without a tokenizer the engine
-  // takes and gives token ids only. Reads all weights once for their digest, and packs a copy
-  // unless options say otherwise. Gives the calling thread the floating-point mode of the profile.
-  // Errors: those of the readers; InvalidArgument for options; Unimplemented for an instruction set
-  // that is not there; ResourceExhausted for want of memory.
+  // takes and gives token ids only. Reads all weights once for their digest, where no cache has it,
+  // and packs a copy unless options say otherwise. Gives the calling thread the floating-point mode
+  // of the profile. Errors: those of the readers; InvalidArgument for options; Unimplemented for an
+  // instruction set that is not there; ResourceExhausted for want of memory.
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const std::string& path,
                                                       const EngineOptions& options);
 
@@ -197,6 +208,9 @@ class Engine {
   int32_t max_positions() const;
   // With which the model ends its answers.
   const std::vector<int32_t>& end_tokens() const;
+
+  // The source of the model's chat template; empty without one.
+  const std::string& chat_template() const;
 
   // A text as a prompt, special tokens put around and parsed. Errors: FailedPrecondition without a
   // tokenizer; those of Tokenizer::Encode.

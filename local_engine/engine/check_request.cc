@@ -98,6 +98,13 @@ absl::Status CheckStops(const Request& request) {
   return absl::OkStatus();
 }
 
+absl::Status CheckForm(const Request& request, bool has_text) {
+  if (request.form == nullptr) return absl::OkStatus();
+  if (!has_text) return Refuse("a form needs a tokenizer");
+  if (!request.forced_tokens.empty()) return Refuse("a form goes without forced tokens");
+  return absl::OkStatus();
+}
+
 absl::Status CheckSchedule(const Request& request, bool is_taken) {
   if (request.schedule.empty()) return absl::OkStatus();
   if (!is_taken) return Refuse("a schedule is of profile \"stock\" alone");
@@ -115,6 +122,7 @@ absl::Status CheckRequest(const Request& request, const RequestLimits& limits) {
   status.Update(CheckSampling(request.sampling));
   status.Update(CheckBiases(request, limits.vocabulary_size));
   status.Update(CheckStops(request));
+  status.Update(CheckForm(request, limits.has_text));
   status.Update(CheckSchedule(request, limits.takes_schedules));
   return status;
 }

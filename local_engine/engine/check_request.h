@@ -15,6 +15,7 @@ struct RequestLimits {
   int32_t vocabulary_size = 0;
   int32_t max_positions = 0;  // That one sequence can have.
   bool takes_schedules = false;
+  bool has_text = false;  // A tokenizer.
 };
 
 // InvalidArgument names the first value that is out of its range, and the range.

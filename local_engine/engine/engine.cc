@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,13 +15,10 @@
 
 #include "local_engine/engine/backend.h"
 #include "local_engine/engine/check_request.h"
-#include "local_engine/engine/identity.h"
+#include "local_engine/engine/engine_parts.h"
 #include "local_engine/engine/kv_pages.h"
-#include "local_engine/engine/load_text.h"
-#include "local_engine/engine/make_backend.h"
 #include "local_engine/engine/scheduler.h"
 #include "local_engine/engine/sequence.h"
-#include "local_engine/model/load_model.h"
 #include "local_engine/numerics/fp_environment.h"
 
 namespace reenact::local_engine {
@@ -51,130 +44,12 @@ void ReportPrefill(const Sequence& sequence, int32_t first_position) {
 
 }  // namespace
 
-struct Engine::Parts {
-  EngineOptions options;
-  std::unique_ptr<const Model> model;
-  ModelText text;
-  EngineIdentity identity;
-  EngineCounters counters;
-  std::unique_ptr<Backend> backend;
-  std::optional<KvPages> kv_pages;
-  std::optional<Scheduler> scheduler;
-  std::map<RequestId, std::unique_ptr<RunningRequest>> requests;
-  RequestId last_id = 0;
-
-  const Tokenizer* tokenizer() const {
-    return text.tokenizer.has_value() ? &*text.tokenizer : nullptr;
-  }
-
-  void CountStep(std::span<const Scheduler::Piece> step);
-  void HashKv(const Sequence& sequence);
-  void RecordSettings(std::span<const Scheduler::Piece> step);
-};
-
-Engine::Engine(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-
-Engine::~Engine() = default;
-
-absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
-                                                     const EngineOptions& options) {
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<const Model>> model = LoadModel(path);
-  if (!model.ok()) return model.status();
-  absl::StatusOr<ModelText> text = LoadText(path);
-  if (!text.ok()) return text.status();
-
-  auto parts = std::make_unique<Parts>();
-  Parts* p = parts.get();
-  p->options = options;
-  p->model = *std::move(model);
-  p->text = *std::move(text);
-  LoadProgress progress(*p->model, options);
-  p->identity = IdentityOf(*p->model, options.profile, p->tokenizer(), p->text.template_source,
-                           [&](int64_t bytes) { progress.Add(bytes); });
-  p->options.max_positions = std::min(options.max_positions, p->model->config.max_positions);
-  if (options.page_count == 0) {
-    p->options.page_count = 4 * (p->options.max_positions / kPagePositions + 1);
-  }
-  absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(p->options, *p->model, &progress);
-  if (!backend.ok()) return backend.status();
-  p->backend = *std::move(backend);
-  absl::Status status = p->backend->ReservePages(p->options.page_count);
-  if (!status.ok()) return status;
-  p->kv_pages.emplace(KvPagesOptions{.page_count = p->options.page_count,
-                                     .prefix_cache = options.prefix_cache,
-                                     .hash_bits = options.prefix_hash_bits},
-                      &p->counters);
-  const auto poison = [p](int32_t page) {
-    if (p->options.poison_pages) p->backend->PoisonPage(page);
-  };
-  p->scheduler.emplace(SchedulerOptions{.max_sequences = options.max_sequences,
-                                        .max_step_rows = options.max_step_rows,
-                                        .max_chunk_rows = options.max_chunk_rows,
-                                        .prefix_cache = options.prefix_cache},
-                       &*p->kv_pages, &p->counters, poison);
-  return std::unique_ptr<Engine>(new Engine(std::move(parts)));
-}
-
-const EngineIdentity& Engine::identity() const {
-  return parts_->identity;
-}
-
-const EngineCounters& Engine::counters() const {
-  return parts_->counters;
-}
-
-int32_t Engine::vocabulary_size() const {
-  return parts_->model->config.vocabulary_size;
-}
-
-int32_t Engine::max_positions() const {
-  const int64_t room = int64_t{parts_->options.page_count} * kPagePositions + 1;
-  return static_cast<int32_t>(std::min<int64_t>(room, parts_->options.max_positions));
-}
-
-const std::vector<int32_t>& Engine::end_tokens() const {
-  return parts_->model->config.end_token_ids;
-}
-
-absl::StatusOr<std::vector<int32_t>> Engine::EncodeText(std::string_view text) const {
-  if (parts_->tokenizer() == nullptr) {
-    return absl::FailedPreconditionError("the model has no tokenizer: it takes token ids only");
-  }
-  const absl::StatusOr<std::vector<uint32_t>> ids = parts_->tokenizer()->Encode(text);
-  if (!ids.ok()) return ids.status();
-  return std::vector<int32_t>(ids->begin(), ids->end());
-}
-
-absl::StatusOr<std::vector<int32_t>> Engine::EncodeChat(ChatTemplateInput input) const {
-  if (!parts_->text.chat_template.has_value() || parts_->tokenizer() == nullptr) {
-    return absl::FailedPreconditionError("the model has no chat template");
-  }
-  input.special_tokens = parts_->text.special_tokens;
-  const absl::StatusOr<std::string> prompt = parts_->text.chat_template->Render(input);
-  if (!prompt.ok()) return prompt.status();
-  // The template writes the tokens that begin a text itself.
-  const absl::StatusOr<std::vector<uint32_t>> ids =
-      parts_->tokenizer()->Encode(*prompt, {.add_special_tokens = false});
-  if (!ids.ok()) return ids.status();
-  return std::vector<int32_t>(ids->begin(), ids->end());
-}
-
-std::string Engine::PieceOf(int32_t token) const {
-  const Tokenizer* tokenizer = parts_->tokenizer();
-  return tokenizer == nullptr || token < 0 ? "" : tokenizer->PieceOf(static_cast<uint32_t>(token));
-}
-
-std::string Engine::BytesOf(int32_t token) const {
-  const Tokenizer* tokenizer = parts_->tokenizer();
-  return tokenizer == nullptr || token < 0 ? "" : tokenizer->BytesOf(static_cast<uint32_t>(token));
-}
-
 absl::StatusOr<RequestId> Engine::Submit(Request request) {
   Parts& p = *parts_;
   const RequestLimits limits = {.vocabulary_size = vocabulary_size(),
                                 .max_positions = max_positions(),
-                                .takes_schedules = p.options.profile == Profile::kStock};
+                                .takes_schedules = p.options.profile == Profile::kStock,
+                                .has_text = p.tokenizer() != nullptr};
   if (absl::Status status = CheckRequest(request, limits); !status.ok()) return status;
 
   auto running = std::make_unique<RunningRequest>();
@@ -191,6 +66,11 @@ absl::StatusOr<RequestId> Engine::Submit(Request request) {
   running->unfinished = request.sample_count;
   running->answer.completions.resize(static_cast<size_t>(request.sample_count));
   running->request = std::move(request);
+  if (const Grammar* form = running->request.form.get(); form != nullptr) {
+    running->allowed_tokens.emplace(
+        *form, p.text_tokens(), p.MarkerTokens(*form),
+        running->request.ignore_end ? std::vector<int32_t>() : end_tokens(), vocabulary_size());
+  }
   for (int32_t i = 0; i < running->request.sample_count; ++i) {
     auto sequence = std::make_unique<Sequence>(running.get(), i, p.tokenizer());
     if (sequence->target() == 0) sequence->Finish(FinishReason::kLength);

@@ -7,11 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "absl/functional/function_ref.h"
-
 #include "local_engine/numerics/sha256.h"
 #include "local_engine/reference/rope.h"
-#include "local_engine/weights/mapped_file.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -69,18 +66,13 @@ Sha256Digest ConfigurationDigest(const ModelConfig& config) {
 
 }  // namespace
 
-EngineIdentity IdentityOf(const Model& model, Profile profile, const Tokenizer* tokenizer,
-                          std::string_view chat_template,
-                          absl::FunctionRef<void(int64_t bytes)> on_read) {
-  const auto forget = [&](std::span<const std::byte> bytes) {
-    GiveBackPages(bytes);
-    on_read(std::ssize(bytes));
-  };
+EngineIdentity IdentityOf(const Model& model, const Sha256Digest& weights, Profile profile,
+                          const Tokenizer* tokenizer, std::string_view chat_template) {
   const int32_t positions = std::min(model.config.max_positions, kHashedPositions);
   EngineIdentity identity{.profile = profile == Profile::kN1 ? "n1" : "stock",
                           .engine_version = kEngineVersion,
                           .cache_type = DataTypeName(model.weights.cache_type),
-                          .weights = DigestOf(model.tensors, forget).root,
+                          .weights = weights,
                           .configuration = ConfigurationDigest(model.config),
                           .rotary_tables = MakeRopeTable(model.config.rope, positions).Digest()};
   if (tokenizer != nullptr) identity.tokenizer = tokenizer->Digest();

@@ -23,6 +23,7 @@ Sequence::Sequence(RunningRequest* running, int32_t sample_index, const Tokenize
       sample_index_(sample_index),
       prompt_size_(static_cast<int32_t>(running->request.prompt.size())),
       tokens_(running->request.prompt),
+      tokenizer_(tokenizer),
       text_(tokenizer, running->request.prompt, running->request.stop_texts) {
   const Request& request = running->request;
   tokens_.insert(tokens_.end(), request.forced_tokens.begin(), request.forced_tokens.end());
@@ -31,6 +32,7 @@ Sequence::Sequence(RunningRequest* running, int32_t sample_index, const Tokenize
   counts_tokens_ = sampling.repetition_penalty != 1.0f || sampling.presence_penalty != 0.0f ||
                    sampling.frequency_penalty != 0.0f;
   for (int32_t token : request.prompt) Count(token, /*in_prompt=*/true);
+  if (running->allowed_tokens.has_value()) form_state_ = running->allowed_tokens->start();
 }
 
 int32_t Sequence::target() const {
@@ -132,7 +134,13 @@ void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, in
         std::span(output.logits).subspan(static_cast<size_t>(i) * vocabulary_size, vocabulary_size);
     const int32_t index = first_index + i;
     if (index == static_cast<int32_t>(tokens_.size())) {
-      tokens_.push_back(SampleToken(logits, batch_row));
+      const std::optional<int32_t> token = SampleToken(logits, batch_row);
+      if (!token.has_value()) {
+        return Finish(FinishReason::kError,
+                      absl::FailedPreconditionError("no token goes on with the form after \"" +
+                                                    completion().text + "\""));
+      }
+      tokens_.push_back(*token);
     }
     ScoreToken(index, logits);
   }
@@ -182,7 +190,7 @@ bool Sequence::MaySample(int32_t index) const {
   return index >= static_cast<int32_t>(running_->request.forced_tokens.size());
 }
 
-int32_t Sequence::SampleToken(std::span<const float> logits, int32_t batch_row) {
+std::optional<int32_t> Sequence::SampleToken(std::span<const float> logits, int32_t batch_row) {
   const Request& request = running_->request;
   DrawKey key{.seed = running_->answer.seed,
               .sample_index = static_cast<uint32_t>(sample_index_),
@@ -194,6 +202,13 @@ int32_t Sequence::SampleToken(std::span<const float> logits, int32_t batch_row) 
   std::vector<TokenCount> counts;
   for (const auto& [token, count] : counts_) counts.push_back(count);
   std::vector<float> row(logits.begin(), logits.end());
+  if (running_->allowed_tokens.has_value()) {
+    const std::vector<bool>& allowed = running_->allowed_tokens->At(form_state_);
+    if (std::find(allowed.begin(), allowed.end(), true) == allowed.end()) return std::nullopt;
+    for (size_t id = 0; id < row.size(); ++id) {
+      if (!allowed[id]) row[id] = -std::numeric_limits<float>::infinity();
+    }
+  }
   return Sample(row, {request.biases, counts, request.sampling, key});
 }
 
@@ -224,11 +239,19 @@ void Sequence::AcceptOutput(int32_t index, const TokenScore* score) {
   completion().text += piece.text;
   completion().stop_text = piece.stop_text;
   Emit({.text = piece.text, .token = token, .score = score});
-  if (is_end || !piece.stop_text.empty()) {
+  if (is_end || !piece.stop_text.empty() || !FormGoesOn(token)) {
     Finish(FinishReason::kStop);
   } else if (OutputCount() == running_->request.max_tokens) {
     Finish(FinishReason::kLength);
   }
+}
+
+// Reads an output token by the form; false where the text is complete with it and cannot go on.
+bool Sequence::FormGoesOn(int32_t token) {
+  if (!running_->allowed_tokens.has_value()) return true;
+  form_state_ = running_->allowed_tokens->After(form_state_,
+                                                tokenizer_->BytesOf(static_cast<uint32_t>(token)));
+  return running_->allowed_tokens->GoesOn(form_state_);
 }
 
 void Sequence::Count(int32_t token, bool in_prompt) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "local_engine/engine/backend.h"
 #include "local_engine/engine/kv_pages.h"
 #include "local_engine/engine/output_text.h"
+#include "local_engine/grammar/allowed_tokens.h"
 #include "local_engine/tokenizer/tokenizer.h"
 
 namespace reenact::local_engine {
@@ -24,7 +26,8 @@ struct RunningRequest {
   Request request;
   std::vector<int32_t> end_tokens;  // The model's and the request's.
   Answer answer;
-  int32_t unfinished = 0;  // Samples.
+  int32_t unfinished = 0;                       // Samples.
+  std::optional<AllowedTokens> allowed_tokens;  // Where the request has a form.
 };
 
 // Prefill, decode, replay of given tokens, scoring and recomputation are one rule: the tokens at
@@ -99,7 +102,9 @@ class Sequence {
  private:
   int32_t OutputCount() const;
   bool MaySample(int32_t index) const;
-  int32_t SampleToken(std::span<const float> logits, int32_t batch_row);
+  // Nothing where no token can go on with the form.
+  std::optional<int32_t> SampleToken(std::span<const float> logits, int32_t batch_row);
+  bool FormGoesOn(int32_t token);
   void ScoreToken(int32_t index, std::span<const float> logits);
   void AcceptOutput(int32_t index, const TokenScore* score);
   void Count(int32_t token, bool in_prompt);
@@ -124,6 +129,8 @@ class Sequence {
   PrefixId published_prefix_ = 0;
   std::map<int32_t, TokenCount> counts_;  // Where a penalty asks for them.
   bool counts_tokens_ = false;
+  const Tokenizer* tokenizer_;
+  AllowedTokens::State form_state_ = 0;  // Of a request with a form.
   OutputText text_;
 };
 

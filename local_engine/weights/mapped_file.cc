@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -18,8 +19,32 @@
 
 namespace reenact::local_engine {
 
-MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes)
-    : path_(std::move(path)), bytes_(bytes) {}
+namespace {
+
+int64_t Nanoseconds(const struct timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+FileIdentity IdentityIn(const struct stat& about) {
+  return {.device = static_cast<uint64_t>(about.st_dev),
+          .inode = static_cast<uint64_t>(about.st_ino),
+          .size_bytes = static_cast<uint64_t>(about.st_size),
+          .modified_ns = Nanoseconds(about.st_mtim),
+          .changed_ns = Nanoseconds(about.st_ctim)};
+}
+
+}  // namespace
+
+absl::StatusOr<FileIdentity> IdentityOfFile(const std::string& path) {
+  struct stat about {};
+
+  if (stat(path.c_str(), &about) != 0) return absl::ErrnoToStatus(errno, path);
+  return IdentityIn(about);
+}
+
+MappedFile::MappedFile(std::string path, const FileIdentity& identity,
+                       std::span<const std::byte> bytes)
+    : path_(std::move(path)), identity_(identity), bytes_(bytes) {}
 
 MappedFile::~MappedFile() {
   munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
@@ -47,7 +72,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
   close(descriptor);
   if (data == MAP_FAILED) return absl::ErrnoToStatus(error, path);
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, {static_cast<const std::byte*>(data), size_bytes}));
+      new MappedFile(path, IdentityIn(about), {static_cast<const std::byte*>(data), size_bytes}));
 }
 
 void GiveBackPages(std::span<const std::byte> bytes) {

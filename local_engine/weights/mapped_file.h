@@ -4,6 +4,7 @@
 #define REENACT_LOCAL_ENGINE_WEIGHTS_MAPPED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,20 @@
 #include "absl/status/statusor.h"
 
 namespace reenact::local_engine {
+
+// Which file, and which state of it: what is written to it has another modification time.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t size_bytes = 0;
+  int64_t modified_ns = 0;
+  int64_t changed_ns = 0;  // Of the entry as well: a modification time can be set, this cannot.
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+// NotFound and the like, naming the path.
+absl::StatusOr<FileIdentity> IdentityOfFile(const std::string& path);
 
 // Movable through its pointer only. The file must not shrink while it is mapped: the kernel answers
 // a read beyond its end with SIGBUS. Any thread may read.
@@ -28,10 +43,14 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // When it was opened.
+  const FileIdentity& identity() const { return identity_; }
+
  private:
-  MappedFile(std::string path, std::span<const std::byte> bytes);
+  MappedFile(std::string path, const FileIdentity& identity, std::span<const std::byte> bytes);
 
   std::string path_;
+  FileIdentity identity_;
   std::span<const std::byte> bytes_;
 };
 

@@ -29,6 +29,8 @@ class TensorSet {
 
   void Hold(std::shared_ptr<const MappedFile> file) { files_.push_back(std::move(file)); }
 
+  const std::vector<std::shared_ptr<const MappedFile>>& files() const { return files_; }
+
   // Null when there is none of that name.
   const Tensor* Find(std::string_view name) const;
 
