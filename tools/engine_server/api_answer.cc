@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "local_engine/numerics/sha256.h"
+#include "tools/engine_server/prompt_echo.h"
 #include "tools/engine_server/token_logprobs.h"
 #include "tools/engine_server/tool_call_text.h"
 
@@ -29,13 +29,6 @@ std::string Dump(const ordered_json& json) {
 
 std::string Record(const ordered_json& json) {
   return "data: " + Dump(json) + "\n\n";
-}
-
-ordered_json EmptyCompletionLogprobs() {
-  return {{"tokens", ordered_json::array()},
-          {"token_logprobs", ordered_json::array()},
-          {"top_logprobs", ordered_json::array()},
-          {"text_offset", ordered_json::array()}};
 }
 
 // One sample, as far as it has come.
@@ -74,7 +67,7 @@ struct ApiAnswer::Parts {
                           const ordered_json& logprobs);
   std::string CompletionRecords(const TokenEvent& event, const ordered_json& logprobs);
   ordered_json Usage(const Answer& answer) const;
-  ordered_json WholeChoice(size_t index) const;
+  ordered_json WholeChoice(size_t index, const Answer& answer) const;
 };
 
 ApiAnswer::ApiAnswer(const ApiRequest& request, const local_engine::Engine& engine, AnswerHead head)
@@ -262,7 +255,7 @@ std::string ApiAnswer::EndWith(const ApiError& error) {
   return "data: " + ErrorBody(error) + "\n\ndata: [DONE]\n\n";
 }
 
-ordered_json ApiAnswer::Parts::WholeChoice(size_t index) const {
+ordered_json ApiAnswer::Parts::WholeChoice(size_t index, const Answer& answer) const {
   const Choice& choice = choices[index];
   ordered_json json = {{"index", index}};
   const bool with_logprobs = request.engine_request.logprobs;
@@ -279,38 +272,28 @@ ordered_json ApiAnswer::Parts::WholeChoice(size_t index) const {
   } else {
     json["text"] = choice.content;
     json["logprobs"] = with_logprobs ? choice.completion_logprobs : ordered_json(nullptr);
+    if (request.echo) PutPromptBefore(request, engine, answer, &json);
   }
   json["finish_reason"] = choice.finish_reason;
   if (request.return_token_ids) json["token_ids"] = choice.tokens;
+  const local_engine::StockSchedule& schedule = answer.completions[index].schedule;
+  if (request.return_token_ids && !schedule.empty()) {
+    json["schedule"] = ordered_json::parse(local_engine::StockScheduleToJson(schedule));
+  }
   return json;
 }
 
 std::string ApiAnswer::Whole(const Answer& answer) {
   ordered_json body = parts_->Envelope("chat.completion");
   ordered_json choices = ordered_json::array();
-  for (size_t i = 0; i < parts_->choices.size(); ++i) choices.push_back(parts_->WholeChoice(i));
+  for (size_t i = 0; i < parts_->choices.size(); ++i)
+    choices.push_back(parts_->WholeChoice(i, answer));
   body["choices"] = std::move(choices);
   body["usage"] = parts_->Usage(answer);
   if (parts_->request.return_token_ids) {
     body["prompt_token_ids"] = parts_->request.engine_request.prompt;
   }
   return Dump(body);
-}
-
-std::optional<ApiError> ErrorOf(const absl::StatusOr<Answer>& answer) {
-  if (!answer.ok()) {
-    if (!absl::IsCancelled(answer.status())) return FromStatus(answer.status());
-    return ApiError{503, std::string(answer.status().message()), "", "overloaded"};
-  }
-  for (const local_engine::Completion& completion : answer->completions) {
-    if (!completion.status.ok()) {
-      return ApiError{500, std::string(completion.status.message()), "", "engine_error"};
-    }
-    if (completion.finish == FinishReason::kCancelled) {
-      return ApiError{503, "the request was cancelled", "", "cancelled"};
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace reenact::engine_server

@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "local_engine/engine.h"
@@ -52,9 +51,6 @@ class ApiAnswer {
 
   std::unique_ptr<Parts> parts_;
 };
-
-// An error of the answer: a sample that was cut off by the engine or by a shutdown.
-std::optional<ApiError> ErrorOf(const absl::StatusOr<local_engine::Answer>& answer);
 
 }  // namespace reenact::engine_server
 

@@ -1,5 +1,6 @@
 #include "tools/engine_server/api_error.h"
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +41,22 @@ ApiError FromStatus(const absl::Status& status) {
       error.status = 500;
   }
   return error;
+}
+
+std::optional<ApiError> ErrorOf(const absl::StatusOr<local_engine::Answer>& answer) {
+  if (!answer.ok()) {
+    if (!absl::IsCancelled(answer.status())) return FromStatus(answer.status());
+    return ApiError{503, std::string(answer.status().message()), "", "overloaded"};
+  }
+  for (const local_engine::Completion& completion : answer->completions) {
+    if (!completion.status.ok()) {
+      return ApiError{500, std::string(completion.status.message()), "", "engine_error"};
+    }
+    if (completion.finish == local_engine::FinishReason::kCancelled) {
+      return ApiError{503, "the request was cancelled", "", "cancelled"};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace reenact::engine_server

@@ -100,22 +100,43 @@ void ReadStreaming(RequestFields* fields, ApiRequest* request) {
   }
 }
 
-void ReadResponseFormat(RequestFields* fields) {
+void ReadResponseFormat(RequestFields* fields, ApiRequest* request) {
   const ordered_json* format = fields->Find("response_format");
   if (format == nullptr) return;
-  if (format->is_object() && format->value("type", ordered_json()) == "text") return;
-  fields->Refuse("response_format",
-                 "is supported as text: this server does not constrain what the model writes",
-                 "unsupported_value");
+  const ordered_json type =
+      format->is_object() ? format->value("type", ordered_json()) : ordered_json();
+  if (type == "text") return;
+  OutputForm form;
+  if (type == "json_object") {
+    form.kind = OutputForm::Kind::kJsonObject;
+  } else if (type == "json_schema") {
+    const ordered_json described = format->value("json_schema", ordered_json());
+    if (!described.is_object() || !described.contains("schema")) {
+      return fields->Refuse("response_format.json_schema", "has no schema");
+    }
+    form.kind = OutputForm::Kind::kJsonSchema;
+    form.json_schema = described["schema"].dump();
+  } else {
+    return fields->Refuse("response_format", "is none of text, json_object and json_schema",
+                          "unsupported_value");
+  }
+  if (!request->tool_names.empty()) {
+    return fields->Refuse(
+        "response_format",
+        "goes without tools here, but for tool_choice \"none\": a call is no JSON",
+        "unsupported_value");
+  }
+  request->form = std::move(form);
 }
 
 void ReadChat(RequestFields* fields, ApiRequest* request) {
   ReadMessages(fields, request);
   ReadTools(fields, request);
-  ReadResponseFormat(fields);
+  ReadResponseFormat(fields, request);
   local_engine::Request& engine = request->engine_request;
   const std::optional<int64_t> old_name = fields->Integer("max_tokens", 1, kMostTokens);
   const std::optional<int64_t> max = fields->Integer("max_completion_tokens", 1, kMostTokens);
+  request->all_that_fits = !max.has_value() && !old_name.has_value();
   engine.max_tokens = static_cast<int32_t>(max.value_or(old_name.value_or(0)));
   engine.logprobs = fields->Bool("logprobs").value_or(false);
   const std::optional<int64_t> top = fields->Integer("top_logprobs", 0, kMostTopLogprobs);
@@ -156,13 +177,15 @@ void ReadPrompt(RequestFields* fields, ApiRequest* request) {
 void ReadCompletion(RequestFields* fields, ApiRequest* request) {
   ReadPrompt(fields, request);
   local_engine::Request& engine = request->engine_request;
-  const std::optional<int64_t> max = fields->Integer("max_tokens", 1, kMostTokens);
+  const std::optional<int64_t> max = fields->Integer("max_tokens", 0, kMostTokens);
   engine.max_tokens = static_cast<int32_t>(max.value_or(16));
   const std::optional<int64_t> logprobs = fields->Integer("logprobs", 0, kMostTopLogprobs);
   engine.logprobs = logprobs.has_value();
   engine.top_logprobs = static_cast<int32_t>(logprobs.value_or(0));
-  if (fields->Bool("echo").value_or(false)) {
-    fields->Refuse("echo", "is not supported", "unsupported_parameter");
+  request->echo = fields->Bool("echo").value_or(false);
+  engine.prompt_logprobs = request->echo && engine.logprobs;
+  if (request->echo && request->stream) {
+    fields->Refuse("echo", "goes without stream", "unsupported_parameter");
   }
   const std::optional<int64_t> best_of = fields->Integer("best_of", 1, 128);
   if (best_of.has_value() && *best_of != engine.sample_count) {

@@ -20,6 +20,7 @@
 
 #include "local_engine/engine.h"
 #include "tools/engine_server/api_error.h"
+#include "tools/engine_server/output_form.h"
 
 namespace reenact::engine_server {
 
@@ -34,8 +35,11 @@ struct ApiRequest {
   std::string template_variables_json;
   // The prompt of a completion: text, or ids in engine_request.prompt.
   std::optional<std::string> prompt_text;
-  // All but the prompt; max_tokens is 0 where none was given.
+  // All but the prompt and the grammar of `form`.
   local_engine::Request engine_request;
+  bool all_that_fits = false;  // No max_tokens was given.
+  OutputForm form;
+  bool echo = false;  // The prompt goes before the text of a completion.
   bool stream = false;
   bool include_usage = false;
   bool return_token_ids = false;

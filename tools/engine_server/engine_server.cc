@@ -207,16 +207,16 @@ std::optional<ApiError> EngineServer::Parts::EncodePrompt(ApiRequest* request) c
   of_engine.prompt = *std::move(prompt);
   const auto size = static_cast<int64_t>(of_engine.prompt.size());
   const int64_t room = engine.max_positions() - size;
-  if (room < std::max(of_engine.max_tokens, 1)) {
+  if (room < std::max(of_engine.max_tokens, request->all_that_fits ? 1 : 0)) {
     const std::string asked =
-        of_engine.max_tokens == 0 ? "" : " and " + std::to_string(of_engine.max_tokens) + " more";
+        request->all_that_fits ? "" : " and " + std::to_string(of_engine.max_tokens) + " more";
     return ApiError{400,
                     "a prompt of " + std::to_string(size) + " tokens" + asked +
                         " does not fit a context of " + std::to_string(engine.max_positions()),
                     request->endpoint == Endpoint::kChat ? "messages" : "prompt",
                     "context_length_exceeded"};
   }
-  if (of_engine.max_tokens == 0) of_engine.max_tokens = static_cast<int32_t>(room);
+  if (request->all_that_fits) of_engine.max_tokens = static_cast<int32_t>(room);
   return std::nullopt;
 }
 
@@ -230,6 +230,13 @@ std::optional<ApiError> EngineServer::Parts::Prepare(Exchange* exchange) const {
         "model", "model_not_found"};
   }
   if (std::optional<ApiError> error = EncodePrompt(&request)) return error;
+  if (request.form.kind != OutputForm::Kind::kFree) {
+    auto grammar = std::make_shared<local_engine::Grammar>();
+    std::optional<ApiError> error =
+        MakeGrammar(request.form, engine_thread->engine().chat_template(), grammar.get());
+    if (error.has_value()) return error;
+    request.engine_request.form = std::move(grammar);
+  }
   if (!request.engine_request.seed.has_value()) request.engine_request.seed = RandomSeed();
   const bool is_chat = request.endpoint == Endpoint::kChat;
   exchange->answer = std::make_unique<ApiAnswer>(

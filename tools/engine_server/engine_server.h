@@ -5,9 +5,7 @@
 // request. What is understood of a request stands in api_request.h, what an answer holds in
 // api_answer.h.
 //
-// Not here: authentication (whoever reaches loopback may ask), constrained output (a
-// response_format other than text, a tool_choice that forces a call), embeddings, the Responses
-// API.
+// Not here: authentication (whoever reaches loopback may ask), embeddings, the Responses API.
 //
 // A thread for each connection: made for tens of clients, not for thousands.
 

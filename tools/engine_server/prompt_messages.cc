@@ -76,17 +76,47 @@ void ReadMessage(const std::string& name, ordered_json* message, RequestFields* 
   if (!problem.empty()) fields->Refuse(name + ".tool_calls", problem);
 }
 
-// Whether the model may call a tool. What would force it to is refused: nothing here constrains
-// what a model writes.
-bool MayCallTools(RequestFields* fields, bool has_tools) {
+// Whom tool_choice wants called.
+enum class Choice { kNobody, kAnybody, kSomebody, kOne };
+
+Choice ReadChoice(RequestFields* fields, bool has_tools, std::string* name) {
   const ordered_json* choice = fields->Find("tool_choice");
-  if (choice == nullptr || *choice == "auto") return has_tools;
-  if (*choice == "none") return false;
-  fields->Refuse("tool_choice",
-                 "is supported as \"auto\" and \"none\": this server does not constrain what the "
-                 "model writes",
-                 "unsupported_value");
-  return false;
+  if (choice == nullptr || *choice == "auto") return has_tools ? Choice::kAnybody : Choice::kNobody;
+  if (*choice == "none") return Choice::kNobody;
+  if (*choice == "required") {
+    if (!has_tools) fields->Refuse("tool_choice", "goes with tools");
+    return Choice::kSomebody;
+  }
+  const auto function = choice->is_object() ? choice->find("function") : choice->end();
+  if (!choice->is_object() || choice->value("type", ordered_json()) != "function" ||
+      function == choice->end() || !function->is_object() ||
+      !function->value("name", ordered_json()).is_string()) {
+    fields->Refuse("tool_choice",
+                   "is none of \"auto\", \"none\", \"required\" and a function by its name",
+                   "unsupported_value");
+    return Choice::kNobody;
+  }
+  *name = (*function)["name"].get<std::string>();
+  return Choice::kOne;
+}
+
+// The tools of a call that has to be made: all, or the one of that name.
+void ForceCall(RequestFields* fields, const ordered_json& tools, const std::string& name,
+               ApiRequest* request) {
+  request->form.kind = OutputForm::Kind::kToolCall;
+  for (const ordered_json& tool : tools) {
+    const ordered_json& function = tool["function"];
+    if (!name.empty() && function["name"] != name) continue;
+    ForcedTool forced{.name = function["name"].get<std::string>(), .parameters = ""};
+    const bool strict = function.value("strict", ordered_json()) == true;
+    if (strict && function.contains("parameters")) {
+      forced.parameters = function["parameters"].dump();
+    }
+    request->form.tools.push_back(std::move(forced));
+  }
+  if (request->form.tools.empty()) {
+    fields->Refuse("tool_choice", "names " + name + ", which is none of the tools");
+  }
 }
 
 }  // namespace
@@ -108,7 +138,12 @@ void ReadTools(RequestFields* fields, ApiRequest* request) {
   if (tools != nullptr && !tools->is_array()) return fields->Refuse("tools", "is not a list");
   const bool has_tools = tools != nullptr && !tools->empty();
   request->parallel_tool_calls = fields->Bool("parallel_tool_calls").value_or(true);
-  if (!MayCallTools(fields, has_tools)) return;
+  std::string name;
+  const Choice choice = ReadChoice(fields, has_tools, &name);
+  if (choice == Choice::kNobody || !has_tools) {
+    if (choice == Choice::kOne) fields->Refuse("tool_choice", "goes with tools");
+    return;
+  }
   for (size_t i = 0; i < tools->size(); ++i) {
     const ordered_json& tool = (*tools)[i];
     const std::string name = "tools[" + std::to_string(i) + "]";
@@ -123,6 +158,9 @@ void ReadTools(RequestFields* fields, ApiRequest* request) {
     request->tool_names.push_back((*function)["name"].get<std::string>());
   }
   request->tools_json = tools->dump();
+  if (choice == Choice::kSomebody || choice == Choice::kOne) {
+    ForceCall(fields, *tools, name, request);
+  }
 }
 
 }  // namespace reenact::engine_server

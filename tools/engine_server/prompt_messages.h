@@ -9,7 +9,7 @@
 namespace reenact::engine_server {
 
 // Reads `messages` into messages_json, and `tools` with `tool_choice` and `parallel_tool_calls`
-// into tools_json and tool_names. Errors are kept in `fields`.
+// into tools_json, tool_names and, where a call is forced, `form`. Errors are kept in `fields`.
 void ReadMessages(RequestFields* fields, ApiRequest* request);
 void ReadTools(RequestFields* fields, ApiRequest* request);
 

@@ -39,13 +39,20 @@ ordered_json Entry(const local_engine::Engine& engine, const local_engine::Token
           {"bytes", std::move(bytes)}};
 }
 
+}  // namespace
+
+ordered_json EmptyCompletionLogprobs() {
+  return {{"tokens", ordered_json::array()},
+          {"token_logprobs", ordered_json::array()},
+          {"top_logprobs", ordered_json::array()},
+          {"text_offset", ordered_json::array()}};
+}
+
 int64_t CharacterCount(const std::string& text) {
   int64_t count = 0;
   for (const unsigned char byte : text) count += (byte & 0xc0) != 0x80 ? 1 : 0;
   return count;
 }
-
-}  // namespace
 
 ordered_json ChatLogprob(const local_engine::Engine& engine,
                          const local_engine::TokenScore& score) {

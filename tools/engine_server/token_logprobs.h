@@ -3,6 +3,7 @@
 #ifndef REENACT_TOOLS_ENGINE_SERVER_TOKEN_LOGPROBS_H_
 #define REENACT_TOOLS_ENGINE_SERVER_TOKEN_LOGPROBS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "local_engine/engine.h"
@@ -13,6 +14,11 @@ namespace reenact::engine_server {
 // {"token", "logprob", "bytes", "top_logprobs"}: an entry of a chat's logprobs.content.
 nlohmann::ordered_json ChatLogprob(const local_engine::Engine& engine,
                                    const local_engine::TokenScore& score);
+
+// {"tokens", "token_logprobs", "top_logprobs", "text_offset"} of a completion, empty lists.
+nlohmann::ordered_json EmptyCompletionLogprobs();
+
+int64_t CharacterCount(const std::string& text);
 
 // Appends to {"tokens", "token_logprobs", "top_logprobs", "text_offset"} of a completion;
 // `*offset` counts the characters so far.

@@ -10,7 +10,11 @@
 
 #include "gtest/gtest.h"
 
+#include "local_engine/grammar/grammar_automaton.h"
+#include "tests/local_engine/grammar/read_text.h"
 #include "tools/engine_server/json_bounds.h"
+#include "tools/engine_server/output_form.h"
+#include "tools/engine_server/tool_call_text.h"
 
 namespace reenact::engine_server {
 namespace {
@@ -79,6 +83,83 @@ TEST(ApiRequest, NullIsAbsentAndOpenAisDefaultsHold) {
             16);
 }
 
+TEST(ApiRequest, AFormIsReadAndAForcedCallNamesItsTools) {
+  const std::string tools =
+      R"("tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+          {"type": "function", "function": {"name": "g", "strict": true, "parameters": {"type": "object"}}}])";
+  const ApiRequest any = Read(Endpoint::kChat, Chat(tools + R"(, "tool_choice": "required")"));
+  EXPECT_EQ(any.form.kind, OutputForm::Kind::kToolCall);
+  ASSERT_EQ(any.form.tools.size(), 2u);
+  EXPECT_EQ(any.form.tools[0].parameters, "");  // Nobody said that they are strict.
+  EXPECT_EQ(any.form.tools[1].parameters, R"({"type":"object"})");
+  const ApiRequest one =
+      Read(Endpoint::kChat,
+           Chat(tools + R"(, "tool_choice": {"type": "function", "function": {"name": "g"}})"));
+  ASSERT_EQ(one.form.tools.size(), 1u);
+  EXPECT_EQ(one.form.tools[0].name, "g");
+  EXPECT_EQ(one.tool_names.size(), 2u);
+  const ApiRequest schema = Read(
+      Endpoint::kChat,
+      Chat(
+          R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}})"));
+  EXPECT_EQ(schema.form.kind, OutputForm::Kind::kJsonSchema);
+  EXPECT_EQ(schema.form.json_schema, R"({"type":"object"})");
+  const ApiRequest none = Read(Endpoint::kChat, Chat(tools + R"(, "tool_choice": "none")"));
+  EXPECT_EQ(none.form.kind, OutputForm::Kind::kFree);
+  EXPECT_TRUE(none.tools_json.empty());
+}
+
+TEST(ApiRequest, AnEchoAsksForTheLogprobsOfThePromptWhereThereAreSome) {
+  const auto completion = [](const std::string& more) {
+    return R"({"model": "m", "prompt": "a", )" + more + "}";
+  };
+  const ApiRequest both =
+      Read(Endpoint::kCompletions, completion(R"("echo": true, "logprobs": 1, "max_tokens": 0)"));
+  EXPECT_TRUE(both.echo && both.engine_request.prompt_logprobs);
+  EXPECT_EQ(both.engine_request.max_tokens, 0);
+  EXPECT_FALSE(both.all_that_fits);
+  const ApiRequest text = Read(Endpoint::kCompletions, completion(R"("echo": true)"));
+  EXPECT_TRUE(text.echo && !text.engine_request.prompt_logprobs);
+  EXPECT_EQ(Refusal(Endpoint::kCompletions, completion(R"("echo": true, "stream": true)"))
+                .rfind("echo: echo goes without stream", 0),
+            0u);
+}
+
+// What stands in a template decides how a call has to be written.
+TEST(OutputForm, TheTemplateDecidesHowACallIsWritten) {
+  OutputForm form{.kind = OutputForm::Kind::kToolCall, .json_schema = "", .tools = {{"f", ""}}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"{{ '<tool_call>' }}",
+       "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>"},
+      {"{{ '[TOOL_CALLS] [' }}", "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {}}]"},
+      {"{{ '{\"name\": \"' }}{{ '\"parameters\": ' }}", "{\"name\":\"f\",\"parameters\":{}}"}};
+  for (const auto& [chat_template, text] : cases) {
+    local_engine::Grammar grammar;
+    ASSERT_FALSE(MakeGrammar(form, chat_template, &grammar).has_value()) << chat_template;
+    local_engine::GrammarAutomaton automaton(grammar);
+    EXPECT_TRUE(local_engine::IsText(&automaton, text)) << text;
+    EXPECT_FALSE(local_engine::IsText(&automaton, "I will look.")) << chat_template;
+    // What reads an answer finds the one call in it.
+    ToolCallText reader({"f"});
+    ToolCallText::Piece piece = reader.Push(text, "");
+    const ToolCallText::Piece rest = reader.Finish();
+    piece.calls.insert(piece.calls.end(), rest.calls.begin(), rest.calls.end());
+    ASSERT_EQ(piece.calls.size(), 1u) << text;
+    EXPECT_EQ(piece.calls[0].name, "f");
+  }
+  for (const char* unknown : {"", "{{ messages }}", "{{ '[TOOL_CALLS]f[ARGS]' }}"}) {
+    local_engine::Grammar grammar;
+    const std::optional<ApiError> error = MakeGrammar(form, unknown, &grammar);
+    ASSERT_TRUE(error.has_value()) << unknown;
+    EXPECT_EQ(error->param, "tool_choice");
+  }
+  form.tools[0].parameters = R"({"type": "string", "pattern": "a"})";
+  local_engine::Grammar grammar;
+  const std::optional<ApiError> error = MakeGrammar(form, "<tool_call>", &grammar);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->param, "tools");
+}
+
 TEST(ApiRequest, MessagesAreWhatTemplatesWant) {
   const ApiRequest request = Read(Endpoint::kChat, R"({"model": "m", "messages": [
       {"role": "developer", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
@@ -112,7 +193,18 @@ TEST(ApiRequest, WhatIsWrongIsNamed) {
       {R"("tools": [{"type": "custom"}])", "tools[0]: "},
       {R"("tools": [{"type": "function", "function": {}}])", "tools[0].function.name: "},
       {R"("tool_choice": {"type": "function"})", "tool_choice: "},
-      {R"("response_format": {"type": "json_schema"})", "response_format: "},
+      {R"("tool_choice": "always")", "tool_choice: "},
+      {R"("tool_choice": "required")", "tool_choice: tool_choice goes with tools"},
+      {R"("tool_choice": {"type": "function", "function": {"name": "f"}})", "tool_choice: "},
+      {R"("tool_choice": {"type": "function", "function": {"name": "g"}}, "tools": [{"type": "function",
+          "function": {"name": "f"}}])",
+       "tool_choice: tool_choice names g, which is none of the tools"},
+      {R"("response_format": {"type": "json_schema"})", "response_format.json_schema: "},
+      {R"("response_format": {"type": "xml"})", "response_format: "},
+      {R"("response_format": {"type": "json_object"}, "tools": [{"type": "function",
+          "function": {"name": "f"}}])",
+       "response_format: response_format goes without tools"},
+      {R"("echo": true)", "echo: echo is no field"},
       {R"("tempreature": 1)", "tempreature: tempreature is no field that this server knows"},
   };
   for (const auto& [more, expected] : cases) {

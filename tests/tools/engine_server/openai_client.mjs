@@ -127,6 +127,73 @@ const tests = {
     assert.equal(final.choices[0].logprobs.content.length, 8);
   },
 
+  async 'a call that tool_choice forces'() {
+    const strict = structuredClone(tools);
+    Object.assign(strict[0].function, { strict: true, parameters: { type: 'object', properties: {
+      order_id: { enum: ['A-1042', 'B-7'] }, limit: { type: 'integer' } }, required: ['order_id', 'limit'],
+      additionalProperties: false } });
+    const other = { type: 'function', function: { name: 'wait' } };
+    const request = { ...hello, model: 'random', tools: [other, ...strict], max_tokens: 300 };
+    const named = { type: 'function', function: { name: 'lookup_order' } };
+    const ids = new Set();
+    for (const tool_choice of [named, named, 'required']) {
+      const forced = { ...request, tool_choice, tools: tool_choice === 'required' ? strict : request.tools };
+      const { choices: [choice] } = await random.chat.completions.create(forced);
+      assert.equal(choice.finish_reason, 'tool_calls', JSON.stringify(choice));
+      const [{ id, function: { name, arguments: text } }] = choice.message.tool_calls;
+      assert.equal(name, 'lookup_order');
+      const { order_id: order, limit } = JSON.parse(text);
+      assert.ok(['A-1042', 'B-7'].includes(order) && Number.isInteger(limit), text);
+      ids.add(id);
+    }
+    assert.equal(ids.size, 2);  // One prompt and seed, one call; `required` had other tools in its prompt.
+    const stream = await random.chat.completions.stream({ ...request, tool_choice: named }).finalChatCompletion();
+    assert.ok(ids.has(stream.choices[0].message.tool_calls[0].id));
+  },
+
+  async 'an answer that is JSON'() {
+    const schema = { type: 'object', properties: { why: { enum: ['late', 'broken'] },
+      amounts: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 3 } },
+      required: ['why', 'amounts'], additionalProperties: false };
+    const request = { ...hello, max_tokens: 300, n: 4,
+      response_format: { type: 'json_schema', json_schema: { name: 'refund', strict: true, schema } } };
+    const whole = await random.chat.completions.create(request);
+    for (const choice of whole.choices) {
+      assert.equal(choice.finish_reason, 'stop');
+      const answer = JSON.parse(choice.message.content);
+      assert.deepEqual(Object.keys(answer), ['why', 'amounts']);
+      assert.ok(answer.amounts.length >= 2 && answer.amounts.every(Number.isInteger));
+    }
+    const parsed = await random.chat.completions.parse({ ...request, n: 1 });
+    assert.deepEqual(parsed.choices[0].message.parsed, JSON.parse(whole.choices[0].message.content));
+    // A model of random weights closes strings and objects only where it is pushed.
+    const any = await random.chat.completions.create({ ...hello, max_tokens: 800, response_format: { type: 'json_object' },
+      logit_bias: { 34: 4, 125: 6, 123: -100, 91: -100 } });
+    assert.equal(typeof JSON.parse(any.choices[0].message.content), 'object');
+  },
+
+  async 'the logprobs of a prompt, as evaluations ask for them'() {
+    const prompt = 'so it is hello';
+    const scored = await random.completions.create({ model: 'random', prompt, echo: true, logprobs: 2, max_tokens: 0 });
+    const [{ text, logprobs, finish_reason: finish }] = scored.choices;
+    assert.deepEqual([text, finish], [prompt, 'length']);
+    assert.equal(logprobs.tokens.join(''), prompt);
+    assert.equal(scored.usage.completion_tokens, 0);
+    assert.deepEqual([logprobs.token_logprobs[0], logprobs.top_logprobs[0]], [null, null]);
+    assert.ok(logprobs.token_logprobs.slice(1).every((value) => value < 0 && Math.fround(value) === value));
+    assert.deepEqual(logprobs.text_offset, logprobs.tokens.map((_, i) => logprobs.tokens.slice(0, i).join('').length));
+    const more = await random.completions.create({ model: 'random', prompt, echo: true, logprobs: 2, max_tokens: 3, seed: 5 });
+    const without = await random.completions.create({ model: 'random', prompt, logprobs: 2, max_tokens: 3, seed: 5 });
+    assert.equal(more.choices[0].text, prompt + without.choices[0].text);
+    assert.deepEqual(more.choices[0].logprobs.token_logprobs,
+      [...logprobs.token_logprobs, ...without.choices[0].logprobs.token_logprobs]);
+    const offsets = without.choices[0].logprobs.text_offset.map((offset) => offset + prompt.length);
+    assert.deepEqual(more.choices[0].logprobs.text_offset.slice(logprobs.tokens.length), offsets);
+    const [{ text: ofIds }] = (await random.completions.create({ model: 'random', prompt: [104, 259], echo: true,
+      max_tokens: 0 })).choices;
+    assert.equal(ofIds, 'hhello');
+  },
+
   async 'the loop of the client that runs tools'() {
     const asked = [];
     const runner = scripted.chat.completions.runTools({ model: 'scripted', messages: order.messages, tools: [
@@ -158,8 +225,10 @@ const tests = {
     await refused(chat({ temperature: 3 }), bad, 400, 'temperature', null);
     await refused(chat({ n: 0 }), bad, 400, 'n', null);
     await refused(chat({ top_logprobs: 3 }), bad, 400, 'top_logprobs', null);
-    await refused(chat({ tool_choice: 'required' }), bad, 400, 'tool_choice', 'unsupported_value');
-    await refused(chat({ response_format: { type: 'json_object' } }), bad, 400, 'response_format', 'unsupported_value');
+    await refused(chat({ tool_choice: 'required' }), bad, 400, 'tool_choice', null);
+    await refused(chat({ response_format: { type: 'grammar' } }), bad, 400, 'response_format', 'unsupported_value');
+    await refused(chat({ response_format: { type: 'json_schema', json_schema: { name: 'n',
+      schema: { type: 'string', pattern: 'a' } } } }), bad, 400, 'response_format', 'unsupported_value');
     await refused(chat({ tempreature: 1 }), bad, 400, 'tempreature', 'unknown_parameter');
     await refused(chat({ logit_bias: { 999999: 1 } }), bad, 400, null, null);
     const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:' } }] }];
