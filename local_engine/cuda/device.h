@@ -1,14 +1,16 @@
-// An ordered queue of work on one device: copies and kernels, each of which begins when the one
-// before it has ended.
+// A device as a place to compute: an ordered queue of copies and kernels, each of which begins when
+// the one before it has ended, and the scratch memory that operations share.
 
-#ifndef REENACT_LOCAL_ENGINE_CUDA_DEVICE_QUEUE_H_
-#define REENACT_LOCAL_ENGINE_CUDA_DEVICE_QUEUE_H_
+#ifndef REENACT_LOCAL_ENGINE_CUDA_DEVICE_H_
+#define REENACT_LOCAL_ENGINE_CUDA_DEVICE_H_
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+
+#include "local_engine/cuda/device_memory.h"
 
 namespace reenact::local_engine {
 
@@ -20,13 +22,20 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
+enum class ScratchUse {
+  kRows,    // Activations in the form that a product reads, and slices of weights on their way.
+  kUp,      // The other factor of a gate.
+  kSplits,  // Of attention, before they are combined; chunks of a vocabulary.
+  kCount
+};
+
 // What is queued reports no error: the first one is kept, what follows is left out, and Wait gives
 // it to the caller.
 // Threads: one at a time.
-class DeviceQueue {
+class CudaDevice {
  public:
-  // Of the current device. `stream` outlives it.
-  explicit DeviceQueue(cudaStream_t stream) : stream_(stream) {}
+  // On the current device of the calling thread. `stream` outlives it.
+  explicit CudaDevice(cudaStream_t stream) : stream_(stream) {}
 
   // A launch without blocks is none.
   template <typename... Parameters>
@@ -61,6 +70,19 @@ class DeviceQueue {
     Keep(cudaMemsetAsync(to, byte, size_bytes, stream_));
   }
 
+  // Makes `memory` at least that large, or keeps the error. What is queued may go on using it.
+  bool Reserve(size_t size_bytes, DeviceMemory* memory) {
+    if (error_ == cudaSuccess) Keep(memory->AtLeast(size_bytes));
+    return error_ == cudaSuccess;
+  }
+
+  // For what an operation leaves to its own next kernel: valid until somebody asks for the same use
+  // again. Null after an error, when no kernel will be launched.
+  std::byte* Scratch(ScratchUse use, size_t size_bytes) {
+    DeviceMemory& memory = scratch_[static_cast<size_t>(use)];
+    return Reserve(size_bytes, &memory) ? memory.As<std::byte>() : nullptr;
+  }
+
   // Waits for everything queued. The first error since the last call.
   cudaError_t Wait() {
     const cudaError_t ended = cudaStreamSynchronize(stream_);
@@ -82,8 +104,9 @@ class DeviceQueue {
   cudaStream_t stream_;
   cudaError_t error_ = cudaSuccess;
   int64_t launch_count_ = 0;
+  DeviceMemory scratch_[static_cast<size_t>(ScratchUse::kCount)];
 };
 
 }  // namespace reenact::local_engine
 
-#endif  // REENACT_LOCAL_ENGINE_CUDA_DEVICE_QUEUE_H_
+#endif  // REENACT_LOCAL_ENGINE_CUDA_DEVICE_H_

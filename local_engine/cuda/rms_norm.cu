@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <span>
 
-#include "local_engine/cuda/device_queue.h"
+#include "local_engine/cuda/device.h"
 #include "local_engine/cuda/inverse_norm.cuh"
 #include "local_engine/cuda/rms_norm.h"
 
@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(kClassCount)
 }  // namespace
 
 void RmsNormRows(std::span<const float> x, std::span<const float> weight, float epsilon,
-                 DeviceQueue& queue, std::span<float> y) {
+                 CudaDevice& device, std::span<float> y) {
   const size_t dim = weight.size();
-  queue.Launch({.blocks = dim3(static_cast<unsigned>(x.size() / dim)),
-                .threads = kClassCount,
-                .shared_bytes = sizeof(ClassSums)},
-               NormKernel, x.data(), weight.data(), epsilon, static_cast<int>(dim), y.data());
+  device.Launch({.blocks = dim3(static_cast<unsigned>(x.size() / dim)),
+                 .threads = kClassCount,
+                 .shared_bytes = sizeof(ClassSums)},
+                NormKernel, x.data(), weight.data(), epsilon, static_cast<int>(dim), y.data());
 }
 
 }  // namespace reenact::local_engine

@@ -5,15 +5,15 @@
 
 #include <span>
 
-#include "local_engine/cuda/device_queue.h"
+#include "local_engine/cuda/device.h"
 
 namespace reenact::local_engine {
 
 // The RmsNorm of reference/rms_norm.h for each row of weight.size() values. As in every operation
-// of this folder, spans are of device memory, and errors are those of DeviceQueue::Wait.
+// of this folder, spans are of device memory, and errors are those of CudaDevice::Wait.
 // Shapes: x, y [rows][dim]; y may be x.
 void RmsNormRows(std::span<const float> x, std::span<const float> weight, float epsilon,
-                 DeviceQueue& queue, std::span<float> y);
+                 CudaDevice& device, std::span<float> y);
 
 }  // namespace reenact::local_engine
 

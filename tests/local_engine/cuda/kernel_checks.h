@@ -8,9 +8,25 @@
 
 #include <cstddef>
 
+#include "local_engine/weights/tensor.h"
+
 namespace reenact::local_engine {
 
 size_t DifferentNorms();
+size_t DifferentGates();
+size_t DifferentResiduals();
+
+// One row, few rows and tiles of rows, with and without bias; added to a residual, gated, after a
+// norm.
+size_t DifferentProducts(DataType type);
+size_t DifferentFusedProducts(DataType type);
+size_t DifferentEmbeddings(DataType type);
+size_t DifferentLogNormalisers();
+
+// Of a cache of that type. Every head size of a supported model, decode and prefill, with windows
+// and without, pages in no order.
+size_t DifferentRotations(DataType type);
+size_t DifferentAttention(DataType type);
 
 }  // namespace reenact::local_engine
 

@@ -32,6 +32,7 @@ struct Access {
   uint32_t warp_phase = 0;
   int16_t thread = 0;
   int16_t warp = 0;
+  uint8_t bytes = 0xf;  // Of the word, one bit each; of a write.
 };
 
 constexpr int16_t kSeveral = -1;
@@ -124,17 +125,34 @@ void CheckRead(Word* word, bool is_shared, int16_t thread, int16_t warp) {
   if (!one_warp) word->read.warp = kSeveral;
 }
 
-void CheckWrite(Word* word, bool is_shared, int16_t thread, int16_t warp) {
-  if (!is_shared && OfAnotherBlock(word->write)) Fail("writes what another block wrote");
+// Which bytes of the word at `word` are in [address, address + size).
+uint8_t BytesOfWord(uintptr_t word, uintptr_t address, size_t size) {
+  uint8_t bytes = 0;
+  for (uintptr_t i = 0; i < kWord; ++i) {
+    if (word + i >= address && word + i < address + size) bytes |= static_cast<uint8_t>(1u << i);
+  }
+  return bytes;
+}
+
+void CheckWrite(Word* word, bool is_shared, uint8_t bytes, const Access& now) {
+  const bool overlaps = (word->write.bytes & bytes) != 0;
+  if (!is_shared && overlaps && OfAnotherBlock(word->write))
+    Fail("writes what another block wrote");
   if (!is_shared && OfAnotherBlock(word->read)) Fail("writes what another block read");
-  if (!WaitsFor(word->write, thread, warp)) {
+  const bool waits = WaitsFor(word->write, now.thread, now.warp);
+  if (overlaps && !waits) {
     Fail("writes what thread " + std::to_string(word->write.thread) +
          " wrote, without a barrier between");
   }
-  if (!WaitsFor(word->read, thread, warp)) {
+  if (!WaitsFor(word->read, now.thread, now.warp)) {
     Fail("writes what another thread read, without a barrier between");
   }
-  word->write = Now(thread, warp);
+  const Access before = std::exchange(word->write, now);
+  word->write.bytes = bytes;
+  if (!waits) {  // Another part of the word.
+    word->write.bytes |= before.bytes;
+    word->write.thread = word->write.warp = kSeveral;
+  }
   word->atomic = false;
 }
 
@@ -247,9 +265,13 @@ void CheckAccess(const void* address, size_t size_bytes, bool write, bool aligne
   const auto thread = static_cast<int16_t>(current_thread->linear);
   const auto warp = static_cast<int16_t>(thread / 32);
   Word* word = region->WordsAt(address);
+  const auto first = reinterpret_cast<uintptr_t>(address);
   for (size_t at = 0; at < size_bytes; at += kWord, ++word) {
     if (write) {
-      CheckWrite(word, is_shared, thread, warp);
+      const uint8_t bytes = size_bytes % kWord == 0 && aligned
+                                ? uint8_t{0xf}
+                                : BytesOfWord((first + at) / kWord * kWord, first, size_bytes);
+      CheckWrite(word, is_shared, bytes, Now(thread, warp));
     } else {
       CheckRead(word, is_shared, thread, warp);
     }

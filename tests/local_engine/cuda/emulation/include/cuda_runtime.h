@@ -20,6 +20,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct dim3 {
   unsigned x, y, z;
@@ -91,6 +92,14 @@ T __shfl_xor_sync(unsigned lanes, T value, int lane_mask) {
 template <typename T>
 T __ldg(const T* from) {
   return *from;
+}
+
+inline int min(int a, int b) {
+  return a < b ? a : b;
+}
+
+inline int max(int a, int b) {
+  return a > b ? a : b;
 }
 
 inline int __dp4a(int a, int b, int sum) {
