@@ -283,6 +283,16 @@ ModelNameClass ClassifySelfHosted(std::string_view name) {
   return Undetermined("name chosen by whoever runs the server");
 }
 
+// "llama3.2", "llama3.2:3b", "library/llama3.2:latest". Every tag can be pulled anew; the digest
+// that /api/tags names is what stays.
+ModelNameClass ClassifyOllama(std::string_view name) {
+  const ModelNameClass hosted = ClassifySelfHosted(name);
+  if (hosted.pinning != Pinning::kUndetermined) return hosted;
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  if (!Contains(last, ":")) return Floating("no tag, which means latest");
+  return Undetermined("a tag that can be pulled anew");
+}
+
 ModelNameClass ClassifyByName(std::string_view name);
 
 ModelNameClass ClassifyOpenRouter(std::string_view name) {
@@ -387,6 +397,7 @@ ModelNameClass ClassifyModelName(std::string_view provider, std::string_view mod
     // The deployment pins, or does not, in the control plane.
     return Undetermined("an Azure deployment name says nothing");
   }
+  if (who == "ollama") return ClassifyOllama(name);
   if (IsSelfHosted(who)) return ClassifySelfHosted(name);
   return ClassifyByName(name);
 }

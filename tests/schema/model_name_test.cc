@@ -126,6 +126,8 @@ constexpr Row kOthers[] = {
     {"vllm", "Qwen/Qwen3-8B@0123456789abcdef0123456789abcdef01234567", kPinned},
     {"vllm", "Qwen/Qwen3-8B", kUndetermined},
     {"ollama", "llama3:latest", kFloating},
+    {"ollama", "llama3.2", kFloating},  // Means latest.
+    {"ollama", "library/llama3.2:3b", kUndetermined},
     {"ollama", "llama3@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
      kPinned},
     {"sglang", "default", kUndetermined},
