@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The verbs of `reenact engine` on a small random model: what they print, and how they refuse.
 
-usage: engine_verbs_test.py --reenact FILE --make-model FILE --scratch DIR"""
+usage: engine_verbs_test.py --reenact FILE --make-model FILE --demo-model DIR --scratch DIR"""
 import argparse
+import hashlib
 import json
+import os
 import pathlib
 import shutil
 import struct
@@ -14,6 +16,7 @@ import sys
 class Verbs:
     def __init__(self, arguments):
         self.reenact = arguments.reenact
+        self.demo_model = arguments.demo_model
         self.scratch = arguments.scratch
         self.model = self.scratch / "model"
         self.failures = 0
@@ -23,10 +26,11 @@ class Verbs:
 
     def run(self, *words, model=None):
         command = [self.reenact, "engine", words[0], "--model", model or self.model, *words[1:]]
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.scratch / "cache")})
 
-    def json(self, *words, code=0):
-        done = self.run(*words, "--json")
+    def json(self, *words, code=0, model=None):
+        done = self.run(*words, "--json", model=model)
         self.expect(done.returncode == code, f"{words}: exit {done.returncode}, not {code}\n{done.stderr}")
         return json.loads(done.stdout)
 
@@ -120,6 +124,58 @@ def check_and_bench(verbs):
     verbs.refuses(("bench", "--prompt-tokens", "5000"), "do not fit")
 
 
+def stock(verbs):
+    prompt = ("generate", "--prompt", "hello " * 20, "--max-tokens", "8", "--seed", "1")
+    schedule = verbs.scratch / "schedule.json"
+    plain = verbs.json(*prompt)
+    first = verbs.json(*prompt, "--profile", "stock", "--record-schedule", schedule)
+    verbs.expect(first["engine"]["profile"] == "stock" and first["engine"]["fingerprint"].startswith("stock-"),
+                 f"the profile is named in {first['engine']}")
+    verbs.expect("schedule" not in plain["samples"][0], "n1 has a schedule")
+    verbs.expect(json.loads(schedule.read_text()) == first["samples"][0]["schedule"], "what was recorded")
+    bits = [token["bits"] for token in first["samples"][0]["tokens"]]
+    verbs.expect(bits != [token["bits"] for token in plain["samples"][0]["tokens"]], "stock has the bits of n1")
+    again = verbs.json(*prompt, "--profile", "stock", "--schedule", schedule)
+    verbs.expect(again == first, "a schedule does not give the same")
+    # Another load: each product in one part. Some of its bits are others.
+    steps = [[*step[:3], 1, *step[4:]] for step in first["samples"][0]["schedule"]]
+    verbs.expect(steps != first["samples"][0]["schedule"], "no product was split")
+    changed = verbs.json(*prompt, "--profile", "stock", "--schedule", verbs.file("changed_schedule.json", steps))
+    verbs.expect(bits != [token["bits"] for token in changed["samples"][0]["tokens"]], "the schedule changes nothing")
+    verbs.refuses((*prompt, "--schedule", schedule), "--profile stock")
+    verbs.refuses((*prompt, "--profile", "stock", "--schedule", schedule, "--n", "2"), "--n 1")
+    verbs.refuses((*prompt, "--profile", "stock", "--schedule", verbs.file("no_schedule.json", "[[1]]")), "no_schedule.json")
+    verbs.refuses((*prompt, "--profile", "fast"), "profile")
+    measured = verbs.json("bench", "--profile", "stock", "--runs", "1", "--tokens", "2", "--prompt-tokens", "8",
+                          "--batch", "1")
+    verbs.expect(measured["engine"]["profile"] == "stock", "bench measures another profile")
+
+
+def digest_cache(verbs):
+    """On a model whose files have been at rest for a while: others are not kept."""
+    folder = verbs.scratch / "cache/reenact"
+    def ask(*flags):
+        return verbs.json("generate", "--prompt", "a", "--max-tokens", "1", *flags, model=verbs.demo_model)
+    shutil.rmtree(folder, ignore_errors=True)
+    first = ask()
+    entries = list(folder.iterdir()) if folder.exists() else []
+    if not entries:
+        print("the demo model was written just now: its digest is not kept")
+        return
+    verbs.expect(len(entries) == 1, f"the entries are {entries}")
+    whole = entries[0].read_text()
+    verbs.expect(first["engine"]["weights"] in whole, "the digest is not in its entry")
+    # An entry that is whole and wrong is believed: it is what is read. --verify-weights finds out, and mends it.
+    body = whole.rsplit("\n", 2)[0].replace(first["engine"]["weights"], "ab" * 32) + "\n"
+    entries[0].write_text(body + hashlib.sha256(body.encode()).hexdigest() + "\n")
+    verbs.expect(ask()["engine"]["weights"] == "ab" * 32, "the cache is not read")
+    verbs.expect(ask("--verify-weights")["engine"] == first["engine"], "--verify-weights believes the cache")
+    verbs.expect(entries[0].read_text() == whole, "--verify-weights leaves a wrong entry")
+    for damaged in ("", "x", whole[:-1], whole.replace("1", "2")):
+        entries[0].write_text(damaged)
+        verbs.expect(ask()["engine"] == first["engine"], f"a damaged entry is believed: {damaged!r}")
+
+
 def refusals(verbs):
     prompt = ("generate", "--prompt", "hello")
     verbs.refuses(prompt, "there is no model at", model=verbs.scratch / "nowhere")
@@ -150,10 +206,10 @@ def refusals(verbs):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("reenact", "make-model", "scratch"):
+    for name in ("reenact", "make-model", "demo-model", "scratch"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     verbs = Verbs(parser.parse_args())
-    for part in (generate, messages, score, check_and_bench, refusals):
+    for part in (generate, messages, score, check_and_bench, stock, digest_cache, refusals):
         part(verbs)
     print(f"{verbs.failures} failures")
     return 1 if verbs.failures else 0

@@ -38,6 +38,8 @@ struct GenerateOptions {
   std::string prompt_file;
   std::string messages_file;
   std::string tools_file;
+  std::string schedule_file;         // Of an earlier sample, in profile "stock".
+  std::string record_schedule_file;  // To write that of this one.
   Request request = {.max_tokens = 128, .sampling = {.temperature = 0}};
   int32_t logprobs = 0;
 };
@@ -77,6 +79,23 @@ absl::StatusOr<std::vector<int32_t>> EncodePrompt(const GenerateOptions& options
                             .now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone())});
 }
 
+// Profile "stock" alone: how the sample was computed.
+void WriteSchedule(const local_engine::StockSchedule& schedule, JsonWriter* json) {
+  json->Key("schedule");
+  json->BeginArray();
+  for (const local_engine::StockStep& step : schedule) {
+    const local_engine::StockSettings& settings = step.settings;
+    json->BeginArray();
+    for (const int32_t field :
+         {step.first_position, step.position_count, settings.step_rows, settings.split_k,
+          settings.norm_block, settings.kv_splits, settings.cached_keys}) {
+      json->Int(field);
+    }
+    json->EndArray();
+  }
+  json->EndArray();
+}
+
 void WriteSample(const Engine& engine, const Completion& completion, JsonWriter* json) {
   json->BeginObject();
   json->TextField("text", completion.text);
@@ -88,6 +107,7 @@ void WriteSample(const Engine& engine, const Completion& completion, JsonWriter*
     WriteTokenScore(engine, score, json);
   }
   json->EndArray();
+  if (!completion.schedule.empty()) WriteSchedule(completion.schedule, json);
   json->EndObject();
 }
 
@@ -151,6 +171,25 @@ absl::Status CheckSource(const GenerateOptions& options) {
   if (!options.tools_file.empty() && options.messages_file.empty()) {
     return absl::InvalidArgumentError("--tools goes with --messages");
   }
+  const bool of_stock = !options.schedule_file.empty() || !options.record_schedule_file.empty();
+  if (of_stock && options.model.profile != "stock") {
+    return absl::InvalidArgumentError("a schedule goes with --profile stock");
+  }
+  if (of_stock && options.request.sample_count != 1) {
+    return absl::InvalidArgumentError("a schedule is that of one sample: --n 1");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSchedule(const std::string& path, Request* request) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<local_engine::StockSchedule> schedule = local_engine::StockScheduleFromJson(*text);
+  if (!schedule.ok()) {
+    return {schedule.status().code(), path + ": " + std::string(schedule.status().message())};
+  }
+  request->schedule = *std::move(schedule);
   return absl::OkStatus();
 }
 
@@ -163,6 +202,9 @@ int Generate(const GenerateOptions& options, const Context& context) {
 
   Request request = options.request;
   request.prompt = *prompt;
+  if (absl::Status status = ReadSchedule(options.schedule_file, &request); !status.ok()) {
+    return Fail(context, status);
+  }
   request.logprobs = context.json || options.logprobs > 0;
   request.top_logprobs = options.logprobs;
   std::optional<Progress> progress;
@@ -183,6 +225,13 @@ int Generate(const GenerateOptions& options, const Context& context) {
   if (!answer.ok()) return FailWith(context, answer.status(), kExitInconclusive);
   for (const Completion& completion : answer->completions) {
     if (!completion.status.ok()) return FailWith(context, completion.status, kExitInconclusive);
+  }
+  if (!options.record_schedule_file.empty()) {
+    const std::string schedule =
+        local_engine::StockScheduleToJson(answer->completions[0].schedule) + "\n";
+    const absl::Status written =
+        WriteFile(options.record_schedule_file, schedule, /*replace=*/true);
+    if (!written.ok()) return Fail(context, written);
   }
   if (context.json) {
     PrintJson(options, **engine, *prompt, *answer);
@@ -223,6 +272,7 @@ void AddEngineGenerate(CLI::App* group, Context* context) {
        .takes_store = false},
       [options, context] { return Generate(*options, *context); });
   AddModelFlags(verb, &options->model);
+  AddProfileFlag(verb, &options->model);
   verb->add_option("--prompt", options->prompt, "the text, as it is")->type_name("TEXT");
   verb->add_option("--prompt-file", options->prompt_file, "the text, as it is in this file")
       ->type_name("FILE");
@@ -247,6 +297,12 @@ void AddEngineGenerate(CLI::App* group, Context* context) {
                    "show each token's logprob, its bits and the K most probable tokens")
       ->check(InRange(0, 1 << 24))
       ->type_name("K");
+  verb->add_option("--record-schedule", options->record_schedule_file,
+                   "write how the answer was computed; profile stock")
+      ->type_name("FILE");
+  verb->add_option("--schedule", options->schedule_file,
+                   "compute as this file says, whatever runs: the same bits again; profile stock")
+      ->type_name("FILE");
 }
 
 }  // namespace reenact::tools

@@ -1,5 +1,6 @@
 #include "tools/reenact/engine_model.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,6 +34,25 @@ void AddModelFlags(CLI::App* verb, ModelFlags* flags) {
   verb->add_flag("--mmap", flags->mmap,
                  "leave the weights in their file: starts faster, takes less memory, computes "
                  "slower");
+  verb->add_flag("--verify-weights", flags->verify_weights,
+                 "read all weights for their digest, whatever is known of these files");
+}
+
+void AddProfileFlag(CLI::App* verb, ModelFlags* flags) {
+  verb->add_option("--profile", flags->profile,
+                   "n1: the same bits whatever else runs; stock: as production kernels compute, "
+                   "whose bits follow the load")
+      ->check(CLI::IsMember({"n1", "stock"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+std::string DigestCacheFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  // The specification ignores paths that are not absolute.
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/reenact";
+  const char* home = std::getenv("HOME");
+  return home == nullptr || home[0] != '/' ? "" : std::string(home) + "/.cache/reenact";
 }
 
 absl::Status CheckModelPath(const std::string& path) {
@@ -57,6 +77,10 @@ EngineOptions ToEngineOptions(const ModelFlags& flags, EngineOptions options) {
   options.max_positions = flags.context;
   options.threads = flags.threads;
   options.mmap = flags.mmap;
+  options.profile =
+      flags.profile == "stock" ? local_engine::Profile::kStock : local_engine::Profile::kN1;
+  options.digest_cache = DigestCacheFolder();
+  options.verify_weights = flags.verify_weights;
   return options;
 }
 

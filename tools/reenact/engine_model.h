@@ -20,10 +20,19 @@ struct ModelFlags {
   int32_t context = 4096;
   int32_t threads = 0;
   bool mmap = false;
+  bool verify_weights = false;
+  std::string profile = "n1";
 };
 
 // --model, which is required, and how it is loaded.
 void AddModelFlags(CLI::App* verb, ModelFlags* flags);
+
+// --profile, where there is a choice.
+void AddProfileFlag(CLI::App* verb, ModelFlags* flags);
+
+// Where digests of weights are kept: $XDG_CACHE_HOME/reenact, else ~/.cache/reenact; empty where
+// there is neither.
+std::string DigestCacheFolder();
 
 // Whether there is a model to load: a Hugging Face folder or a .gguf file. The error says what is
 // there instead.
