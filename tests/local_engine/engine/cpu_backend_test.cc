@@ -15,8 +15,7 @@
 
 #include "local_engine/cpu/isa.h"
 #include "local_engine/engine/backend.h"
-#include "local_engine/numerics/operations.h"
-#include "local_engine/numerics/sha256.h"
+#include "tests/local_engine/engine/backend_checks.h"
 #include "tests/local_engine/model/random_gguf.h"
 #include "tests/local_engine/reference/golden_models.h"
 #include "tests/support/temp_folder.h"
@@ -24,92 +23,17 @@
 namespace reenact::local_engine {
 namespace {
 
-constexpr int32_t kPages = 14;
-constexpr int32_t kPositions = 400;
-
-struct StepPart {
-  int32_t sequence = 0;
-  int32_t token_count = 0;
-  int32_t logits_count = 0;
-};
-
-using Schedule = std::vector<std::vector<StepPart>>;
-
-// Three sequences: chunks that end within a page, decode beside prefill, and a second split of
-// attention for the first one.
-const Schedule kMixedSchedule = {{{0, 70, 70}, {1, 5, 1}},
-                                 {{0, 1, 1}, {1, 40, 0}, {2, 33, 2}},
-                                 {{2, 1, 1}, {0, 190, 3}, {1, 1, 1}},
-                                 {{0, 1, 1}, {1, 1, 1}, {2, 1, 1}},
-                                 {{0, 9, 9}}};
-
-// The pages of a sequence, in no order.
-std::vector<int32_t> PagesOf(int32_t sequence) {
-  if (sequence == 0) return {3, 0, 7, 11, 2, 9, 5, 13, 1};
-  return sequence == 1 ? std::vector<int32_t>{12, 4} : std::vector<int32_t>{6, 8};
-}
-
-// Runs a schedule; all logits in their order, then all pages.
-std::vector<float> Run(Backend* backend, const Model& model, const Schedule& schedule) {
-  EXPECT_TRUE(backend->ReservePages(kPages).ok());
-  for (int32_t page = 0; page < kPages; ++page) backend->PoisonPage(page);
-  std::vector<float> results;
-  std::vector<int32_t> done(3);
-  for (const std::vector<StepPart>& step : schedule) {
-    std::vector<std::vector<int32_t>> tokens;
-    std::vector<std::vector<int32_t>> pages;
-    std::vector<StepSequence> sequences;
-    for (const StepPart& part : step) {
-      pages.push_back(PagesOf(part.sequence));
-      tokens.emplace_back();
-      for (int32_t i = 0; i < part.token_count; ++i) {
-        const int32_t position = done[static_cast<size_t>(part.sequence)] + i;
-        tokens.back().push_back((position * 31 + part.sequence) % model.config.vocabulary_size);
-      }
-    }
-    for (size_t i = 0; i < step.size(); ++i) {
-      int32_t& position = done[static_cast<size_t>(step[i].sequence)];
-      sequences.push_back({pages[i], position, tokens[i], step[i].logits_count});
-      position += step[i].token_count;
-    }
-    std::vector<SequenceOutput> outputs;
-    EXPECT_TRUE(backend->Forward(sequences, &outputs).ok());
-    for (const SequenceOutput& output : outputs) {
-      EXPECT_TRUE(output.status.ok()) << output.status;
-      results.insert(results.end(), output.logits.begin(), output.logits.end());
-    }
-  }
-  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
-  std::vector<float> rows(kPagePositions * kv_dim * 2);
-  const std::span<float> keys = std::span(rows).first(rows.size() / 2);
-  const std::span<float> values = std::span(rows).last(rows.size() / 2);
-  for (int32_t page = 0; page < kPages; ++page) {
-    for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
-      backend->ReadPage(page, layer, keys, values);
-      results.insert(results.end(), rows.begin(), rows.end());
-    }
-  }
-  return results;
-}
-
 std::unique_ptr<Backend> CpuBackendOf(const Model& model, const CpuBackendOptions& options) {
   auto backend = MakeCpuBackend(model, options, [](int64_t) {});
   EXPECT_TRUE(backend.ok()) << backend.status();
   return backend.ok() ? *std::move(backend) : nullptr;
 }
 
-size_t Differences(const std::vector<float>& a, const std::vector<float>& b) {
-  if (a.size() != b.size()) return a.size() + b.size();
-  size_t count = 0;
-  for (size_t i = 0; i < a.size(); ++i) count += float_bits(a[i]) != float_bits(b[i]) ? 1 : 0;
-  return count;
-}
-
 void ExpectReferenceBits(const std::string& path, const std::string& name) {
   const auto model = LoadModel(path);
   ASSERT_TRUE(model.ok()) << model.status();
   const std::unique_ptr<Backend> reference = MakeReferenceBackend(**model, kPositions);
-  const std::vector<float> expected = Run(reference.get(), **model, kMixedSchedule);
+  const std::vector<float> expected = RunSchedule(reference.get(), **model, kMixedSchedule);
   EXPECT_GT(expected.size(), 10000u);
 
   struct Configuration {
@@ -129,7 +53,7 @@ void ExpectReferenceBits(const std::string& path, const std::string& name) {
                                                                     .isa = IsaName(isa),
                                                                     .weights_in_place = in_place});
     ASSERT_NE(backend, nullptr);
-    EXPECT_EQ(Differences(expected, Run(backend.get(), **model, kMixedSchedule)), 0u)
+    EXPECT_EQ(Differences(expected, RunSchedule(backend.get(), **model, kMixedSchedule)), 0u)
         << name << ", " << IsaName(isa) << ", " << threads << " threads, in place " << in_place
         << ", of " << expected.size();
   }
@@ -172,36 +96,6 @@ TEST(CpuBackend, HasTheBitsOfTheReferenceOnATrainedModel) {
   ExpectReferenceBits(folder + "/model-q8_0.gguf", "stories260k Q8_0");
 }
 
-// As in golden_models.h, a token a step.
-std::string HashOf(Backend* backend, const Model& model) {
-  EXPECT_TRUE(backend->ReservePages(2).ok());
-  const std::vector<int32_t> pages = {1, 0};
-  Sha256 hash;
-  for (int32_t position = 0; position < kGoldenLength; ++position) {
-    const int32_t token = GoldenTokenAt(position);
-    const StepSequence sequence = {pages, position, {&token, 1}, 1};
-    std::vector<SequenceOutput> outputs;
-    EXPECT_TRUE(backend->Forward({&sequence, 1}, &outputs).ok());
-    hash.UpdateValues(std::span<const float>(outputs.at(0).logits));
-  }
-  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
-  const size_t page_size = kPagePositions * kv_dim;
-  Sha256 of_cache;
-  for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
-    std::vector<float> keys(2 * page_size);
-    std::vector<float> values(2 * page_size);
-    for (size_t i = 0; i < pages.size(); ++i) {
-      backend->ReadPage(pages[i], layer, std::span(keys).subspan(i * page_size, page_size),
-                        std::span(values).subspan(i * page_size, page_size));
-    }
-    of_cache.UpdateValues(std::span<const float>(keys).first(kGoldenLength * kv_dim));
-    of_cache.UpdateValues(std::span<const float>(values).first(kGoldenLength * kv_dim));
-  }
-  const Sha256Digest digest = of_cache.Finish();
-  hash.Update(digest.data(), digest.size());
-  return HexText(hash.Finish());
-}
-
 TEST(CpuBackend, HasTheGoldenHashOfEveryModel) {
   for (const GoldenModel& golden : GoldenModels()) {
     const testing::TempFolder folder;
@@ -214,27 +108,6 @@ TEST(CpuBackend, HasTheGoldenHashOfEveryModel) {
     EXPECT_EQ(HashOf(MakeReferenceBackend(**model, kPositions).get(), **model), golden.hash)
         << golden.architecture;
   }
-}
-
-// A model whose token 3 overflows binary16 in a value of layer 1.
-void WriteOverflowing(const std::string& folder) {
-  const RandomModelShape shape = {.type = DataType::kF16};
-  std::vector<StoredTensor> tensors = RandomTensors(shape).All();
-  for (StoredTensor& tensor : tensors) {
-    if (tensor.name != "model.embed_tokens.weight") continue;
-    // A row of one large value: RMSNorm makes it the same for all, so the residual overflows.
-    std::vector<float> rows(97 * 48);
-    for (size_t i = 0; i < rows.size(); ++i)
-      rows[i] = i / 48 == 3 ? 65504.0f : 0.01f * static_cast<float>(i % 7);
-    tensor = Store(tensor.name, DataType::kF16, tensor.shape, rows);
-  }
-  for (StoredTensor& tensor : tensors) {
-    if (tensor.name != "model.layers.1.self_attn.v_proj.weight") continue;
-    std::vector<float> steep(32 * 48);
-    for (size_t i = 0; i < steep.size(); ++i) steep[i] = i / 48 % 2 == 0 ? 2000.0f : -2000.0f;
-    tensor = Store(tensor.name, DataType::kF16, tensor.shape, steep);
-  }
-  WriteFolder(folder, ConfigOf(shape, "LlamaForCausalLM", ""), tensors);
 }
 
 TEST(CpuBackend, WhatIsNotFiniteEndsItsOwnSequenceAndIsNamedAsInTheReference) {
