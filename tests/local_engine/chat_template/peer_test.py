@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+DEMO_MODEL = HERE.parents[2] / "tools/demo_model/refund-1/tokenizer_config.json"
 RENDERINGS = 6000
 SEED = 20260726
 
@@ -107,7 +108,8 @@ def main():
     options.scratch.mkdir(parents=True, exist_ok=True)
 
     case_file = options.scratch / "cases.jsonl"
-    lines = run_to(case_file, ["node", HERE / "render_huggingface.mjs", options.templates, RENDERINGS, SEED])
+    lines = run_to(case_file, ["node", HERE / "render_huggingface.mjs", options.templates, RENDERINGS, SEED,
+                               DEMO_MODEL])
     ours = run_to(options.scratch / "ours.jsonl", [options.render, case_file])
     cases, huggingface, name = [], [], None
     for line in lines:

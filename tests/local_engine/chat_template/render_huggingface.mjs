@@ -1,7 +1,8 @@
 // Writes one line of JSON for each template and then for each rendering by @huggingface/jinja:
 // what was asked, and what came out or why nothing did.
 //
-// usage: render_huggingface.mjs DIR COUNT SEED >CASES; DIR as the install script leaves it.
+// usage: render_huggingface.mjs DIR COUNT SEED CONFIG... >CASES; DIR as the install script leaves it,
+// CONFIG a tokenizer_config.json with one more template.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -22,9 +23,9 @@ function collectionTemplates() {
 }
 
 function tokenizerTemplates() {
-  return fs.readdirSync(path.join(folder, "tokenizers")).map((file) => {
-    const config = JSON.parse(fs.readFileSync(path.join(folder, "tokenizers", file)));
-    return { name: file, source: config.chat_template };
+  const files = fs.readdirSync(path.join(folder, "tokenizers")).map((file) => path.join(folder, "tokenizers", file));
+  return [...process.argv.slice(5), ...files].map((file) => {
+    return { name: file, source: JSON.parse(fs.readFileSync(file)).chat_template };
   });
 }
 

