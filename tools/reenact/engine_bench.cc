@@ -260,7 +260,7 @@ void AddEngineBench(CLI::App* group, Context* context) {
                .takes_store = false},
               [options, context] { return Bench(*options, *context); });
   AddModelFlags(verb, &options->model);
-  AddProfileFlag(verb, &options->model);
+  AddEngineFlags(verb, &options->model);
   const auto number = [verb](const char* name, int32_t* value, const char* text) {
     verb->add_option(name, *value, text)
         ->check(InRange(1, 1 << 20))

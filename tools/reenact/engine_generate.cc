@@ -272,7 +272,7 @@ void AddEngineGenerate(CLI::App* group, Context* context) {
        .takes_store = false},
       [options, context] { return Generate(*options, *context); });
   AddModelFlags(verb, &options->model);
-  AddProfileFlag(verb, &options->model);
+  AddEngineFlags(verb, &options->model);
   verb->add_option("--prompt", options->prompt, "the text, as it is")->type_name("TEXT");
   verb->add_option("--prompt-file", options->prompt_file, "the text, as it is in this file")
       ->type_name("FILE");

@@ -34,11 +34,11 @@ void AddModelFlags(CLI::App* verb, ModelFlags* flags) {
   verb->add_flag("--mmap", flags->mmap,
                  "leave the weights in their file: starts faster, takes less memory, computes "
                  "slower");
-  verb->add_flag("--verify-weights", flags->verify_weights,
-                 "read all weights for their digest, whatever is known of these files");
 }
 
-void AddProfileFlag(CLI::App* verb, ModelFlags* flags) {
+void AddEngineFlags(CLI::App* verb, ModelFlags* flags) {
+  verb->add_flag("--verify-weights", flags->verify_weights,
+                 "read all weights for their digest, whatever is known of these files");
   verb->add_option("--profile", flags->profile,
                    "n1: the same bits whatever else runs; stock: as production kernels compute, "
                    "whose bits follow the load")

@@ -27,8 +27,8 @@ struct ModelFlags {
 // --model, which is required, and how it is loaded.
 void AddModelFlags(CLI::App* verb, ModelFlags* flags);
 
-// --profile, where there is a choice.
-void AddProfileFlag(CLI::App* verb, ModelFlags* flags);
+// --verify-weights and --profile, for verbs whose engine is LoadEngine's.
+void AddEngineFlags(CLI::App* verb, ModelFlags* flags);
 
 // Where digests of weights are kept: $XDG_CACHE_HOME/reenact, else ~/.cache/reenact; empty where
 // there is neither.

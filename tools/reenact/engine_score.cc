@@ -143,7 +143,7 @@ void AddEngineScore(CLI::App* group, Context* context) {
        .takes_store = false},
       [options, context] { return Score(*options, *context); });
   AddModelFlags(verb, &options->model);
-  AddProfileFlag(verb, &options->model);
+  AddEngineFlags(verb, &options->model);
   verb->add_option("--tokens", options->tokens_file, "the tokens, as JSON")
       ->required()
       ->type_name("FILE");

@@ -101,7 +101,7 @@ void AddEngineServe(CLI::App* group, Context* context) {
        .takes_store = false},
       [options, context] { return Serve(*options, *context); });
   AddModelFlags(verb, &options->model);
-  AddProfileFlag(verb, &options->model);
+  AddEngineFlags(verb, &options->model);
   verb->add_option("--host", options->host, "127.0.0.1: it is for this machine only")
       ->type_name("HOST")
       ->capture_default_str();
