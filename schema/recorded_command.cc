@@ -97,6 +97,7 @@ void AppendRoutes(const std::vector<CommandRoute>& routes, std::string* out) {
     route.Text("name", routes[i].name);
     route.Text("prefix", routes[i].prefix);
     route.Text("upstream", routes[i].upstream);
+    if (!routes[i].implied_path.empty()) route.Text("implied_path", routes[i].implied_path);
     route.End();
   }
   *out += ']';
@@ -122,7 +123,7 @@ std::vector<CommandRoute> ReadRoutes(JsonValue array) {
   std::vector<CommandRoute> routes;
   for (size_t i = 0; i < array.size(); ++i) {
     routes.push_back({array[i]["name"].AsString(), array[i]["prefix"].AsString(),
-                      array[i]["upstream"].AsString()});
+                      array[i]["upstream"].AsString(), array[i]["implied_path"].AsString()});
   }
   return routes;
 }

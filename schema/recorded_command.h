@@ -27,6 +27,8 @@ struct CommandRoute {
   std::string name;      // "openai"
   std::string prefix;    // Of the paths that go there, "/openai"; "" is all that no other takes.
   std::string upstream;  // "https://api.openai.com", without a final slash.
+  // Put before a path that does not begin with it; mostly empty.
+  std::string implied_path = {};
 
   bool operator==(const CommandRoute&) const = default;
 };

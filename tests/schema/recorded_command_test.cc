@@ -13,7 +13,8 @@ RecordedCommand Agent() {
   command.directory = "/srv/agent";
   command.environment = {{"LANG", "C.UTF-8"}, {"OPENAI_API_KEY", "[redacted]"}};
   command.proxy_environment = {{"OPENAI_BASE_URL", "{proxy}/openai/v1"}};
-  command.routes = {{"openai", "/openai", "https://api.openai.com"}};
+  command.routes = {{"openai", "/openai", "https://api.openai.com"},
+                    {"anthropic", "/anthropic", "https://api.anthropic.com", "/v1"}};
   command.git_commit = "0123abc";
   command.git_dirty = true;
   command.clock_frozen = true;

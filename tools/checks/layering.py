@@ -10,9 +10,10 @@ MAY_INCLUDE = {
     "schema": set(),
     "store": {"schema"},
     "local_engine": set(),
-    "recorder": {"schema", "store"},
-    "replayer": {"schema", "store", "local_engine", "recorder"},
-    "tools": {"schema", "store", "recorder", "replayer", "local_engine"},
+    "clock_shim": {"schema"},
+    "recorder": {"schema", "store", "clock_shim"},
+    "replayer": {"schema", "store", "local_engine", "recorder", "clock_shim"},
+    "tools": {"schema", "store", "recorder", "replayer", "local_engine", "clock_shim"},
 }
 # Rooms inside a module: each may include those before it. The private ones are seen by nobody else.
 ROOMS = {
