@@ -23,7 +23,8 @@ std::vector<double> StepUp(std::span<const double> p, double factor) {
   double least = 1;
   for (size_t rank = p.size(); rank >= 1; --rank) {
     const size_t index = order[rank - 1];
-    least = std::min(least, factor * m * p[index] / static_cast<double>(rank));
+    // The factor first: it is never below 1, so that no rounding takes a value below its raw one.
+    least = std::min(least, p[index] * (factor * m / static_cast<double>(rank)));
     adjusted[index] = least;
   }
   return adjusted;

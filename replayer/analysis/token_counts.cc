@@ -120,7 +120,9 @@ void FillAsymptotic(const Table& table, CountComparison* result) {
   }
   result->df = static_cast<int64_t>(table.current.size()) - 1;
   if (result->df < 1) {
-    result->chi2 = result->chi2_p = result->g = result->g_p = Status::kZeroVariance;
+    // One value on both sides: nothing can differ.
+    result->chi2 = result->g = 0.0;
+    result->chi2_p = result->g_p = 1.0;
     return;
   }
   result->chi2 = SumOf(squares);

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "replayer/analysis/descriptive.h"
 #include "replayer/analysis/elementary.h"
 
 namespace reenact::analysis {
@@ -103,12 +104,16 @@ double KolmogorovUpperTail(int64_t n, double d) {
       for (size_t g = 1; g <= i - j + 1; ++g) step[i * m + j] /= static_cast<double>(g);
     }
   }
+  // n!/n^n is spread over the steps, so that nothing overflows.
+  std::vector<double> logs;
+  for (int64_t i = 1; i <= n; ++i) logs.push_back(Log(static_cast<double>(i) / count));
+  const double scale = Exp(SumOf(logs) / count);
+  for (double& value : step) value *= scale;
   Matrix power(m * m, 0);
   for (size_t i = 0; i < m; ++i) power[i * m + i] = 1;
-  // n!/n^n is spread over the steps, so that nothing overflows.
-  for (int64_t i = 1; i <= n; ++i) {
-    power = Multiply(power, step, m);
-    for (double& value : power) value *= static_cast<double>(i) / count;
+  for (int64_t left = n; left > 0; left >>= 1) {
+    if (left & 1) power = Multiply(power, step, m);
+    if (left > 1) step = Multiply(step, step, m);
   }
   return std::clamp(1 - power[(k - 1) * m + k - 1], 0.0, 1.0);
 }
