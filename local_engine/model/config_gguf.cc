@@ -90,9 +90,21 @@ void ReadRope(const std::string& prefix, const GgufFile& gguf, Keys* keys, Model
     rope.scaling = RopeScaling::kYarn;
     rope.factor = keys->Real(prefix + "rope.scaling.factor");
     rope.original_context = keys->Integer(prefix + "rope.scaling.original_context_length");
-    rope.attention_factor = keys->Real(prefix + "rope.scaling.attn_factor", 0.0);
     rope.beta_fast = keys->Real(prefix + "rope.scaling.yarn_beta_fast", 32.0);
     rope.beta_slow = keys->Real(prefix + "rope.scaling.yarn_beta_slow", 1.0);
+    // Writers mean a multiple of the paper's attention factor by the first, where config.json means
+    // the factor itself; the others change it as well.
+    const std::pair<const char*, double> only[] = {
+        {"attn_factor", 1.0}, {"yarn_attn_factor", 1.0}, {"yarn_ext_factor", 1.0}};
+    for (const auto& [name, value] : only) {
+      const std::string key = prefix + "rope.scaling." + name;
+      if (keys->Real(key, value) == value) continue;
+      keys->Fail(absl::StatusCode::kUnimplemented, key, "other than 1 is not supported");
+    }
+    const std::string multiplier = prefix + "rope.scaling.yarn_log_multiplier";
+    if (keys->Real(multiplier, 0.0) != 0.0) {
+      keys->Fail(absl::StatusCode::kUnimplemented, multiplier, "is not supported");
+    }
   } else if (type != "none") {
     keys->Fail(absl::StatusCode::kUnimplemented, prefix + "rope.scaling.type",
                "\"" + type + "\" is not supported (none, yarn)");

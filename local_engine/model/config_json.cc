@@ -163,9 +163,14 @@ void ReadScaling(Fields* fields, const Json& scaling, ModelConfig* config) {
     rope.beta_fast = inner.Real("beta_fast", 32.0);
     rope.beta_slow = inner.Real("beta_slow", 1.0);
     rope.attention_factor = inner.Real("attention_factor", 0.0);
-    if (inner.Has("mscale") || inner.Has("mscale_all_dim")) {
+    for (const char* key : {"mscale", "mscale_all_dim"}) {
+      if (!inner.Has(key)) continue;
       fields->Fail(absl::StatusCode::kUnimplemented, "rope_scaling",
-                   "with mscale is not supported");
+                   std::string("with ") + key + " is not supported");
+    }
+    if (!inner.Flag("truncate", true)) {
+      fields->Fail(absl::StatusCode::kUnimplemented, "rope_scaling",
+                   "with truncate: false is not supported");
     }
   } else if (type != "default") {
     fields->Fail(absl::StatusCode::kUnimplemented, "rope_scaling",

@@ -108,8 +108,16 @@ TEST(ModelConfig, WhatIsNotSupportedIsRefusedByName) {
   refused(Config("LlamaForCausalLM", R"(,"mlp_bias":true)"), "mlp_bias");
   refused(Config("LlamaForCausalLM", R"(,"partial_rotary_factor":0.5)"), "partial_rotary_factor");
   refused(Config("LlamaForCausalLM", R"(,"quantization_config":{"quant_method":"gptq"})"), "gptq");
-  refused(Config("LlamaForCausalLM", R"(,"rope_scaling":{"type":"dynamic","factor":2.0})"),
-          "dynamic");
+  for (const std::string type : {"linear", "dynamic", "longrope", "su", "mrope", "proportional"}) {
+    refused(Config("LlamaForCausalLM",
+                   R"(,"rope_scaling":{"rope_type":")" + type + R"(","factor":2.0})"),
+            "\"" + type + "\"");
+  }
+  for (const std::string key : {"mscale\":1.0", "mscale_all_dim\":0.7", "truncate\":false"}) {
+    refused(
+        Config("Qwen2ForCausalLM", R"(,"rope_scaling":{"type":"yarn","factor":2.0,")" + key + "}"),
+        "rope_scaling\" with " + key.substr(0, key.find('"')));
+  }
 }
 
 TEST(ModelConfig, WhatContradictsItselfIsNamed) {
