@@ -47,7 +47,9 @@ struct SeenKeys {
 };
 
 __device__ __forceinline__ SeenKeys KeysSeenBy(int position, int window) {
-  return {window > 0 ? max(0, position + 1 - window) : 0, position + 1};
+  if (Planted(DeviceFault::kWindowOfOneMore) && window > 0) ++window;
+  const int end = position + (Planted(DeviceFault::kKeyAfterTheToken) ? 2 : 1);
+  return {window > 0 ? max(0, position + 1 - window) : 0, end};
 }
 
 // Followed by floats: queries [kBlockQueries][head_dim], then the sums of values of each sub-block,
@@ -242,6 +244,7 @@ __global__ void __launch_bounds__(kSplit)
     if (q >= block.count) break;
     float maximum = shared->maxima[0][q];
     for (int b = 1; b < kSubBlocks; ++b) maximum = max_select(shared->maxima[b][q], maximum);
+    if (Planted(DeviceFault::kMaximumOfSubBlock)) maximum = shared->maxima[warp][q];
     const bool seen = shared->seen[q].Has(position);
     const float weight = seen ? Exp(sub_rn(scores[q], maximum)) : 0.0f;
     shared->weights[warp][q][lane] = weight;
@@ -274,7 +277,8 @@ __global__ void __launch_bounds__(kCombineThreads)
     float sum = 0.0f;
     float value = 0.0f;
     for (int s = first; s < end; ++s) {
-      const size_t split = at + static_cast<size_t>(s);
+      const bool backwards = Planted(DeviceFault::kSplitsByBatch) && step.row_count > 1;
+      const size_t split = at + static_cast<size_t>(backwards ? first + end - 1 - s : s);
       const float2 of_split = results.of_weights[split];
       const float weight = Exp(sub_rn(of_split.x, maximum));
       sum = fma_rn(weight, of_split.y, sum);

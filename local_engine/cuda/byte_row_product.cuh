@@ -42,7 +42,8 @@ __device__ __forceinline__ void StageGroups(const ActivationRows& rows, int firs
          group += kRowWarps) {
       const float x =
           ActivationAt(rows, first_row + r, first + group * kQ8GroupSize + lane, inverse[r]);
-      const float scale = QuantisedScale(WarpMaximum(abs_bits(x)));
+      float scale = QuantisedScale(WarpMaximum(abs_bits(x)));
+      if (Planted(DeviceFault::kScaleOfFirstRow) && r > 0) scale = shared->scales[0][group];
       uint32_t word = ByteOfWord(QuantisedValue(x, scale), lane % 4);
       word |= OfLaneXor(word, 1);
       word |= OfLaneXor(word, 2);

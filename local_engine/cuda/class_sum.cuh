@@ -9,7 +9,8 @@ namespace reenact::local_engine {
 
 inline constexpr int kClassCount = 256;  // Threads of a block that sums.
 
-struct ClassSums {
+// Aligned for what lies after it in shared memory and is read 16 bytes at a time.
+struct alignas(16) ClassSums {
   float of_class[kClassCount];
   float total;
 };
@@ -20,7 +21,7 @@ struct ClassSums {
 __device__ __forceinline__ float SumOfClasses(float acc, int live, ClassSums* sums) {
   const int thread = static_cast<int>(threadIdx.x);
   sums->of_class[thread] = acc;
-  __syncthreads();
+  if (!Planted(DeviceFault::kBarrierMissing)) __syncthreads();
   if (thread < kWarpLanes) {
     float v[kClassCount / kWarpLanes];
 #pragma unroll
@@ -42,6 +43,7 @@ __device__ __forceinline__ float SumOfClasses(float acc, int live, ClassSums* su
     }
     if (thread == 0) sums->total = v[0];
   }
+  if (Planted(DeviceFault::kBarrierOfHalf) && thread >= kClassCount / 2) return acc;
   __syncthreads();
   return sums->total;
 }

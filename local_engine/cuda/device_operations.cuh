@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "local_engine/cuda/finite_check.h"
+#include "local_engine/cuda/planted_device_fault.h"
 #include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/numerics/operations.h"
 

@@ -24,7 +24,9 @@ __global__ void __launch_bounds__(kClassCount)
   const int thread = static_cast<int>(threadIdx.x);
   float maximum = kNoLogit;
   for (int i = thread; i < vocabulary; i += kClassCount) maximum = max_select(row[i], maximum);
-  maximum = WarpMaximum(maximum);
+  if (!Planted(DeviceFault::kHalfWarpExchanges) || thread % kWarpLanes < kWarpLanes / 2) {
+    maximum = WarpMaximum(maximum);
+  }
   if (thread % kWarpLanes == 0) shared->of_warp[thread / kWarpLanes] = maximum;
   __syncthreads();
   if (thread != 0) return;

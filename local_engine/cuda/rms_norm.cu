@@ -12,9 +12,11 @@ namespace {
 __global__ void __launch_bounds__(kClassCount)
     NormKernel(const float* x, const float* weight, float epsilon, int dim, float* y) {
   auto* sums = SharedMemory<ClassSums>();
-  const size_t at = size_t{blockIdx.x} * static_cast<size_t>(dim);
+  const unsigned row = Planted(DeviceFault::kBlocksShareARow) ? blockIdx.x / 2 : blockIdx.x;
+  const size_t at = size_t{row} * static_cast<size_t>(dim);
   const float inverse = InverseNorm(x + at, dim, epsilon, sums);
-  for (int k = static_cast<int>(threadIdx.x); k < dim; k += kClassCount) {
+  const int end = Planted(DeviceFault::kRowsEndLate) ? dim + 1 : dim;
+  for (int k = static_cast<int>(threadIdx.x); k < end; k += kClassCount) {
     y[at + k] = mul_rn(mul_rn(x[at + k], inverse), weight[k]);
   }
 }

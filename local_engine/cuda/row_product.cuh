@@ -47,6 +47,7 @@ __device__ __forceinline__ void StageSlab(const ActivationRows& rows, int first_
       float* to = &shared->x[r][BitReversed(pair % kDotClasses)][pair / kDotClasses * 2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
+        if (Planted(DeviceFault::kPaddingUnwritten) && k + i >= rows.dim) continue;
         to[i] = k + i < rows.dim ? ActivationAt(rows, first_row + r, k + i, inverse[r]) : 0.0f;
       }
     }
@@ -83,7 +84,7 @@ __device__ __forceinline__ void AddLastUnit(const uint4& unit, const RowShared<k
   Weights::Widen(unit, w);
 #pragma unroll
   for (int i = 0; i < Weights::kValues; ++i) {
-    if (i >= values) break;
+    if (i >= values && !Planted(DeviceFault::kPaddingComputed)) break;
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (r < rows_here) acc[r] = fma_rn(shared.x[r][place][at + i], w[i], acc[r]);
@@ -137,6 +138,11 @@ __device__ __forceinline__ float SumOfWarps(const RowShared<kRows>& shared, int 
 #pragma unroll
   for (int warp = 0; warp < kRowWarps; ++warp) v[warp] = shared.sums[which][warp][row][lane];
 #pragma unroll
+  for (int step = kRowWarps / 2; step >= 1 && Planted(DeviceFault::kFoldReversed); step /= 2) {
+    for (int i = 0; i < step; ++i) v[i] = add_rn(v[i], v[i + step]);
+    if (step == 1) return v[0];
+  }
+#pragma unroll
   for (int step = 1; step < kRowWarps; step *= 2) {
 #pragma unroll
     for (int i = 0; i < kRowWarps; i += 2 * step) v[i] = add_rn(v[i], v[i + step]);
@@ -160,7 +166,7 @@ __global__ void __launch_bounds__(kRowThreads)
   InverseNorms(work.rows, first_row, rows_here, &shared->norm, inverse);
   float acc[kSums][kWarpClasses][kRows] = {};
   for (int chunk = 0; chunk < ChunkCount(work.rows.dim); chunk += RowShared<kRows>::kSlabChunks) {
-    if (chunk > 0) __syncthreads();
+    if (chunk > 0 && !Planted(DeviceFault::kSlabBarrierMissing)) __syncthreads();
     StageSlab(work.rows, first_row, rows_here, chunk, inverse, shared);
     __syncthreads();
 #pragma unroll

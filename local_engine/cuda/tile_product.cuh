@@ -199,7 +199,8 @@ __global__ void __launch_bounds__(kTileThreads)
       part.Load(arranged, matrix, first_panel, next / steps, next % steps * kTileDepth);
     }
     AddTile(*shared, at % 2, min(kTileDepth, class_depth - at % steps * kTileDepth), acc);
-    if (next < kDotClasses * steps) part.Store(next % 2, shared);
+    if (next < kDotClasses * steps)
+      part.Store(Planted(DeviceFault::kOneBuffer) ? at % 2 : next % 2, shared);
     if (next % steps == 0) PushClass(at / steps, stack, acc);
     __syncthreads();
   }
