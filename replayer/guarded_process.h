@@ -41,6 +41,10 @@ struct CommandOptions {
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> set_environment;
   bool guard = true;
+  std::string directory;  // Where it runs; empty: here. A relative program is searched for there.
+  // Descriptors that become its standard output and error; -1: ours.
+  int standard_output = -1;
+  int standard_error = -1;
 };
 
 class GuardedProcess {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,9 @@
 
 #include "absl/status/status.h"
 
+#include "replayer/internal/command_replay.h"
 #include "replayer/internal/drive.h"
+#include "replayer/internal/network_notes.h"
 #include "replayer/replay_server.h"
 #include "replayer/tape.h"
 
@@ -29,13 +30,6 @@ constexpr int64_t kStopGraceMs = 2'000;
 constexpr int64_t kLingerMs = 10'000;
 // How long a run may go on after the handler returned, or begin after the service answered.
 constexpr int64_t kAfterAnswerMs = 2'000;
-
-schema::Moment Now() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  const auto monotonic = Clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count(),
-          std::chrono::duration_cast<std::chrono::nanoseconds>(monotonic).count()};
-}
 
 bool Crashed(int status) {
   return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0);
@@ -70,9 +64,9 @@ class Runner {
     End();
     RunnerResult result;
     result.network = process_->report();
-    NoteNetwork(result.network);
+    NoteNetwork(result.network, &session_);
     result.exit_status = process_->status();
-    result.report = session_.Finish(Now());
+    result.report = session_.Finish(MomentNow());
     result.verdict = result.report.verdict;
     result.note = Note(result.report);
     result.elapsed_ns =
@@ -191,24 +185,6 @@ class Runner {
     session_.NoteDivergence(std::move(divergence));
   }
 
-  void NoteNetwork(const GuardReport& network) {
-    if (!network.guarded) {
-      session_.NoteRelaxed("network not guarded: " + network.why_not, FidelityLevel::kR1);
-    }
-    std::map<std::pair<std::string, std::string>, int64_t> attempts;
-    for (const NetworkAttempt& attempt : network.attempts) {
-      ++attempts[{attempt.call, attempt.address}];
-    }
-    for (const auto& [what, count] : attempts) {
-      Divergence divergence;
-      divergence.kind = DivergenceKind::kNetwork;
-      divergence.summary = "the program tried to reach the network and was refused: " + what.first +
-                           (what.second.empty() ? "" : " to " + what.second) + ", " +
-                           std::to_string(count) + (count == 1 ? " time" : " times");
-      session_.NoteDivergence(std::move(divergence));
-    }
-  }
-
   // Why it is inconclusive.
   std::string Note(const ReplayReport& report) const {
     if (report.verdict != Verdict::kInconclusive) return "";
@@ -235,6 +211,10 @@ class Runner {
 }  // namespace
 
 absl::StatusOr<RunnerResult> RunReplay(schema::RecordedRun tape, const RunnerOptions& options) {
+  if (std::optional<schema::RecordedCommand> command = schema::CommandOf(tape.run)) {
+    return ReplayCommand(std::move(tape), *std::move(command), options);
+  }
+  if (options.argv.empty()) return absl::InvalidArgumentError("no program is named");
   return Runner(std::move(tape), options).Run();
 }
 

@@ -17,12 +17,14 @@
 namespace reenact::replayer {
 
 struct RunnerOptions {
-  std::vector<std::string> argv;  // The program, as it runs in production.
+  // The program, as it runs in production. Empty: of a recorded command, the command itself.
+  std::vector<std::string> argv;
   std::string drive_url;  // Loopback URL to which the recorded input is sent; empty: OnReplay
                           // handlers, or the program starts the run by itself.
   ReplayOptions replay;
   int64_t timeout_ms = 120'000;  // For the whole replay.
   bool require_guard = false;
+  bool recorded_pace = false;  // Recorded commands: answers take as long as they took.
   bool guard = true;  // False: the program may reach the network; the level stays at most R1.
   // Asked every few milliseconds, on the caller's thread: true ends the replay as if its time were
   // up, and with it the program. Empty: nobody interrupts.

@@ -326,6 +326,38 @@ void ReplaySession::NoteInterrupted(std::string why) {
   state_->interrupted_by = std::move(why);
 }
 
+void ReplaySession::NoteInconclusive(std::string why) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->inconclusive_because.empty()) state_->inconclusive_because = std::move(why);
+}
+
+const Tape& ReplaySession::tape() const {
+  return state_->tape;
+}
+
+std::vector<Divergence> ReplaySession::divergences() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->divergences;
+}
+
+int64_t ReplaySession::calls_served() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return std::count_if(state_->calls.begin(), state_->calls.end(),
+                       [](const MadeCall& call) { return call.record != nullptr; });
+}
+
+Divergence ReplaySession::DivergenceOf(const schema::Diverged& answer) const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  const auto found = std::find_if(state_->divergences.rbegin(), state_->divergences.rend(),
+                                  [&](const Divergence& divergence) {
+                                    return ToDiverged(divergence).message == answer.message;
+                                  });
+  if (found != state_->divergences.rend()) return *found;
+  Divergence divergence;
+  divergence.summary = answer.message;
+  return divergence;
+}
+
 bool ReplaySession::bound() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->bound;

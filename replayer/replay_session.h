@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 
 #include "replayer/divergence.h"
+#include "replayer/tape.h"
 #include "schema/record.h"
 #include "schema/replay_protocol.h"
 
@@ -97,6 +98,17 @@ class ReplaySession {
   // The replay was stopped from outside before the run ended (`why`: "timeout"): what was not asked
   // for by then is no divergence, and without one the replay is inconclusive.
   void NoteInterrupted(std::string why);
+
+  // The replay cannot tell (`why`: "clock not frozen: …"): without a divergence it is inconclusive.
+  void NoteInconclusive(std::string why);
+
+  const Tape& tape() const;
+  // So far.
+  std::vector<Divergence> divergences() const;
+  int64_t calls_served() const;
+  // What an answer speaks of, in parts. One of divergences(), or just its words when there were too
+  // many to keep.
+  Divergence DivergenceOf(const schema::Diverged& answer) const;
 
   // True when the incident's run has begun (BeginRun was answered with RunBound).
   bool bound() const;

@@ -293,6 +293,9 @@ class Reporter {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because =
           "the override of " + OverrideText(*unused) + " had no effect: " + WhyUnused(*unused);
+    } else if (!session_.inconclusive_because.empty()) {
+      report_.verdict = Verdict::kInconclusive;
+      report_.inconclusive_because = session_.inconclusive_because;
     } else if (empty && !compared_output_) {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because = "nothing was compared: the tape is empty";

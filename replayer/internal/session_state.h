@@ -125,7 +125,8 @@ struct SessionState {
   int64_t divergences_left_out = 0;
   std::vector<std::pair<std::string, FidelityLevel>> relaxed;
   std::vector<std::string> notes;
-  std::string interrupted_by;  // Empty: it was not.
+  std::string interrupted_by;        // Empty: it was not.
+  std::string inconclusive_because;  // Empty: nothing stands against a verdict.
 };
 
 // Answers for what is not on the tape.

@@ -57,7 +57,10 @@ struct ChildPlan {
   char* const* environment = nullptr;
   const sock_fprog* filter = nullptr;  // Null: unguarded.
   bool require_guard = false;
-  int news = -1;  // A pipe, whose other end the parent reads.
+  int news = -1;                    // A pipe, whose other end the parent reads.
+  const char* directory = nullptr;  // Null: the parent's.
+  int standard_output = -1;
+  int standard_error = -1;
   pid_t parent = 0;
 };
 
@@ -83,6 +86,15 @@ void Tell(int pipe, const ChildNews& news) {
   if (write(pipe, &news, sizeof(news)) < 0) _exit(127);
 }
 
+// The descriptor table is ours alone from here on. 0, or an error.
+int RedirectOutput(const ChildPlan& plan) {
+  if (plan.standard_output < 0 && plan.standard_error < 0) return 0;
+  if (unshare(CLONE_FILES) != 0) return errno;
+  if (plan.standard_output >= 0 && dup2(plan.standard_output, STDOUT_FILENO) < 0) return errno;
+  if (plan.standard_error >= 0 && dup2(plan.standard_error, STDERR_FILENO) < 0) return errno;
+  return 0;
+}
+
 // Runs in the child: only system calls.
 [[noreturn]] void BecomeProgram(const ChildPlan& plan) {
   ChildNews news;
@@ -101,8 +113,15 @@ void Tell(int pipe, const ChildNews& news) {
     Tell(plan.news, news);
     if (news.filter_error != 0 && plan.require_guard) _exit(127);
   }
-  execve(plan.path, plan.argv, plan.environment);
-  news.exec_error = errno;
+  if (plan.directory != nullptr && chdir(plan.directory) != 0) {
+    news.exec_error = errno;
+  } else {
+    news.exec_error = RedirectOutput(plan);
+  }
+  if (news.exec_error == 0) {
+    execve(plan.path, plan.argv, plan.environment);
+    news.exec_error = errno;
+  }
   Tell(plan.news, news);
   _exit(127);
 }
@@ -218,7 +237,11 @@ absl::StatusOr<Spawned> StartChild(ChildPlan plan, std::string why_not_guarded) 
 }  // namespace
 
 absl::StatusOr<Spawned> Spawn(const CommandOptions& options, bool require_guard) {
-  const std::string path = FindProgram(options.argv[0]);
+  const bool elsewhere = !options.directory.empty() &&
+                         options.argv[0].find('/') != std::string::npos &&
+                         !options.argv[0].starts_with('/');
+  const std::string path =
+      FindProgram(elsewhere ? options.directory + '/' + options.argv[0] : options.argv[0]);
   if (path.empty()) return CannotRun(options.argv[0], errno);
   std::vector<std::string> argv_texts = options.argv;
   std::vector<std::string> environment_texts = MakeEnvironment(options);
@@ -231,6 +254,9 @@ absl::StatusOr<Spawned> Spawn(const CommandOptions& options, bool require_guard)
   plan.environment = environment.data();
   plan.require_guard = require_guard;
   plan.parent = getpid();
+  if (!options.directory.empty()) plan.directory = options.directory.c_str();
+  plan.standard_output = options.standard_output;
+  plan.standard_error = options.standard_error;
   if (!options.guard) return StartChild(plan, "it was not asked for");
   absl::StatusOr<std::vector<sock_filter>> filter = BuildNetworkFilter();
   if (!filter.ok()) {
