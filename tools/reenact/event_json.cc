@@ -31,8 +31,11 @@ void WriteChoices(const std::vector<schema::Choice>& choices, JsonWriter* json) 
     } else {
       json->NullField("content");
     }
+    json->TextField("reasoning", choice.reasoning);
+    json->TextsField("sealed_reasoning", choice.sealed_reasoning);
     json->TextField("refusal", choice.refusal);
     json->TextField("finish_reason", choice.finish_reason);
+    json->TextField("stopped_at", choice.stopped_at);
     WriteToolCalls(choice.tool_calls, json);
     json->EndObject();
   }
@@ -61,6 +64,7 @@ void WriteModel(const EventView& event, JsonWriter* json) {
   const schema::ModelView& model = event.model;
   json->Key("model");
   json->BeginObject();
+  json->TextField("dialect", schema::ToString(model.dialect));
   json->TextField("asked", model.asked_model);
   json->GivenTextField("served", model.served_model);
   json->GivenTextField("system_fingerprint", model.system_fingerprint);
@@ -73,11 +77,13 @@ void WriteModel(const EventView& event, JsonWriter* json) {
   json->OptionalIntField("prompt_tokens", model.usage.prompt_tokens);
   json->OptionalIntField("completion_tokens", model.usage.completion_tokens);
   json->OptionalIntField("cached_tokens", model.usage.cached_tokens);
+  json->OptionalIntField("cache_write_tokens", model.usage.cache_write_tokens);
   json->OptionalIntField("reasoning_tokens", model.usage.reasoning_tokens);
   json->IntField("attempts", schema::AttemptCount(event.event->exchange));
   json->TextField("error_kind", model.error_kind);
   json->TextField("error_message", model.error_message);
   json->TextsField("anomalies", model.anomalies);
+  json->PairsField("said", model.facts);
   WriteChoices(model.choices, json);
   WriteNearTies(event, json);
   json->EndObject();

@@ -62,7 +62,15 @@ std::string ChoiceText(const schema::Choice& choice, bool several, const Style& 
   for (const schema::ToolCall& call : choice.tool_calls) {
     out += "  asks for " + Printable(call.name + " " + call.arguments + "  " + call.id) + "\n";
   }
-  if (!choice.finish_reason.empty()) out += "  finish: " + Printable(choice.finish_reason) + "\n";
+  if (!choice.sealed_reasoning.empty()) {
+    out += style(Ink::kDim, "  reasoning that only the provider can read: " +
+                                std::to_string(choice.sealed_reasoning.size()) + "\n");
+  }
+  if (!choice.finish_reason.empty()) {
+    out += "  finish: " + Printable(choice.finish_reason);
+    if (!choice.stopped_at.empty()) out += " at \"" + Printable(choice.stopped_at) + "\"";
+    out += "\n";
+  }
   return out;
 }
 
@@ -114,10 +122,19 @@ std::string ModelText(const EventView& event, const Style& style) {
   if (!event.event->endpoint.empty()) {
     out += "  endpoint     " + Printable(event.event->endpoint) + "\n";
   }
+  if (model.dialect != schema::ModelDialect::kOpenAiChat) {
+    out += "  dialect      " + std::string(schema::ToString(model.dialect)) + "\n";
+  }
   if (model.fingerprint_presence == schema::Presence::kValue) {
     out += "  fingerprint  " + Printable(model.system_fingerprint) + "\n";
   } else {
     out += "  fingerprint  the provider gave no fingerprint\n";
+  }
+  if (!model.service_tier.empty()) {
+    out += "  tier         " + Printable(model.service_tier) + "\n";
+  }
+  for (const auto& [name, value] : model.facts) {
+    out += "  said         " + Printable(name + " = " + value) + "\n";
   }
   if (!model.response_id.empty()) out += "  answer id    " + Printable(model.response_id) + "\n";
   for (const std::string& anomaly : model.anomalies) {
@@ -137,6 +154,10 @@ std::string ModelText(const EventView& event, const Style& style) {
     for (const schema::Choice& choice : model.choices) {
       out += ChoiceText(choice, model.choices.size() > 1, style);
     }
+  }
+  if (!model.prompt_logprobs.tokens.empty()) {
+    out += Heading(style, "Tokens of the prompt: its own, logprob (nats), best alternatives");
+    out += TokensText(model.prompt_logprobs);
   }
   for (const schema::Choice& choice : model.choices) {
     if (choice.logprobs.tokens.empty()) continue;
@@ -162,6 +183,9 @@ std::string RenderEvent(const RunView& view, const EventView& event, const Style
   out +=
       "  ended        " + Printable(schema::DescribeEnd(event.end_state, event.end_detail)) + "\n";
   if (!call.provider.empty()) out += "  provider     " + Printable(call.provider) + "\n";
+  if (!event.is_model() && !call.endpoint.empty()) {
+    out += "  endpoint     " + Printable(call.endpoint) + "\n";
+  }
   for (const auto& [name, value] : call.meta) {
     out += "  fact         " + Printable(name + " = " + value) + "\n";
   }

@@ -161,6 +161,8 @@ std::vector<std::string> ModelFacts(const EventView& event, const Style& style) 
 std::vector<std::string> CallFacts(const EventView& event, const Style& style) {
   const schema::Event& call = *event.event;
   std::vector<std::string> facts;
+  // Over plain HTTP the URL is most of the request.
+  if (call.provider == schema::kPlainHttp) facts.push_back(Shortened(call.endpoint, kBodyWidth));
   facts.push_back(ShortenedBody(call.request.bytes, kBodyWidth));
   facts.push_back("-> " + ShortenedBody(call.response.bytes, kBodyWidth));
   facts.push_back(EndText(event, style));
