@@ -181,8 +181,7 @@ void AnthropicReader::ReadUsage(JsonValue usage) {
   view()->usage = totals_.ToUsage();
   if (usage["service_tier"].is_string()) view()->service_tier = usage["service_tier"].AsString();
   for (const std::string_view name : {"speed", "inference_geo", "server_tool_use"}) {
-    const JsonValue value = usage[name];
-    if (!value.is_null()) internal::NoteFacts(name, value, view());
+    internal::NoteFacts(name, usage[name], view());
   }
 }
 

@@ -228,7 +228,8 @@ void ReadServerExtras(JsonValue object, ModelView* view, AnomalyList* anomalies)
 }
 
 void NoteFacts(std::string_view name, JsonValue value, ModelView* view) {
-  if (value.is_present()) NoteFactsBelow(std::string(name), value, kDeepestFact, &view->facts);
+  if (!value.is_present() || value.is_null()) return;
+  NoteFactsBelow(std::string(name), value, kDeepestFact, &view->facts);
 }
 
 void NoteLogprobFindings(const Choice& choice, AnomalyList* anomalies) {

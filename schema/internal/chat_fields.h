@@ -56,7 +56,8 @@ void AppendTokenIds(JsonValue list, std::vector<int64_t>* ids);
 void ReadServerExtras(JsonValue object, ModelView* view, AnomalyList* anomalies);
 
 // Puts the scalars of `value` into view->facts, each under its path below `name`
-// ("timings.prompt_ms"); one that is there already is replaced. Nothing for an absent value.
+// ("timings.prompt_ms"); one that is there already is replaced. Nothing for an absent value, or
+// null.
 void NoteFacts(std::string_view name, JsonValue value, ModelView* view);
 
 // Repeats the findings of a choice's logprobs among those of the whole answer, with the choice
