@@ -118,7 +118,8 @@ Bootstrap BootstrapInterval(std::span<const double> values_in, const Statistic& 
   Status wrong = Status::kOk;
   if (values_in.size() == 1) wrong = Status::kInsufficientN;
   if (values_in.empty()) wrong = Status::kNoData;
-  if (options.draws < 1 || !(options.confidence > 0 && options.confidence < 1)) {
+  if (!AllFinite(values_in) || options.draws < 1 ||
+      !(options.confidence > 0 && options.confidence < 1)) {
     wrong = Status::kOutOfRange;
   }
   if (wrong != Status::kOk) {
@@ -127,8 +128,7 @@ Bootstrap BootstrapInterval(std::span<const double> values_in, const Statistic& 
     result.se = result.z0 = result.acceleration = result.share_below = wrong;
     return result;
   }
-  std::vector<double> values(values_in.begin(), values_in.end());
-  std::sort(values.begin(), values.end());
+  const std::vector<double> values = Sorted(values_in);
   result.estimate = statistic(values);
   result.exhaustive = values.size() <= kLargestExhaustive;
   std::vector<double> sorted = result.exhaustive ? AllResamples(values, statistic)

@@ -88,6 +88,12 @@ ClusteredMean MeanOfClusters(std::span<const double> values, std::span<const int
     result.interval = NoInterval(Status::kNoData);
     return result;
   }
+  if (!summary.mean.ok()) {
+    result.se_cr0 = result.se_cr1 = result.se_cr2 = result.df_cr2 = summary.mean;
+    result.design_effect = summary.mean;
+    result.interval = NoInterval(summary.mean.status());
+    return result;
+  }
   std::map<int64_t, std::vector<double>> members;
   for (size_t i = 0; i < values.size(); ++i) {
     members[cluster[i]].push_back(summary.all_equal ? 0 : values[i] - summary.mean.value());
@@ -125,6 +131,11 @@ VarianceSplit SplitVariance(std::span<const std::vector<double>> values) {
   std::vector<double> means;
   bool balanced = true;
   for (const std::vector<double>& row : values) {
+    if (!AllFinite(row)) {
+      split = VarianceSplit{};
+      split.mean = Status::kOutOfRange;
+      return split;
+    }
     if (row.empty()) return split;  // A case without a run has no mean: every measure is kNoData.
     means.push_back(MeanOf(row));
     balanced = balanced && row.size() == values[0].size();

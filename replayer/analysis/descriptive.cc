@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <vector>
 
 namespace reenact::analysis {
 namespace {
-
-std::vector<double> Sorted(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  return sorted;
-}
 
 double MedianOfSorted(std::span<const double> sorted) {
   const size_t n = sorted.size();
@@ -28,6 +23,17 @@ double CrossDeviations(std::span<const double> x, std::span<const double> y) {
 }
 
 }  // namespace
+
+bool AllFinite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+std::vector<double> Sorted(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](double a, double b) { return std::is_lt(std::strong_order(a, b)); });
+  return sorted;
+}
 
 double SumOf(std::span<const double> values) {
   double sum = 0;
@@ -60,17 +66,20 @@ double SquaredDeviations(std::span<const double> values) {
 
 Measure StandardDeviation(std::span<const double> values) {
   if (values.empty()) return Status::kNoData;
+  if (!AllFinite(values)) return Status::kOutOfRange;
   if (values.size() < 2) return Status::kInsufficientN;
   return std::sqrt(SquaredDeviations(values) / static_cast<double>(values.size() - 1));
 }
 
 Measure Median(std::span<const double> values) {
   if (values.empty()) return Status::kNoData;
+  if (!AllFinite(values)) return Status::kOutOfRange;
   return MedianOfSorted(Sorted(values));
 }
 
 Measure MedianAbsoluteDeviation(std::span<const double> values) {
   if (values.empty()) return Status::kNoData;
+  if (!AllFinite(values)) return Status::kOutOfRange;
   const double median = MedianOfSorted(Sorted(values));
   std::vector<double> distances;
   distances.reserve(values.size());
@@ -94,6 +103,7 @@ double SortedQuantile(std::span<const double> sorted, double p, QuantileRule rul
 Measure Correlation(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size()) return Status::kNotComparable;
   if (x.empty()) return Status::kNoData;
+  if (!AllFinite(x) || !AllFinite(y)) return Status::kOutOfRange;
   if (x.size() < 2) return Status::kInsufficientN;
   const double squares_x = SquaredDeviations(x);
   const double squares_y = SquaredDeviations(y);
@@ -106,6 +116,11 @@ Summary Summarise(std::span<const double> values) {
   Summary summary;
   summary.n = static_cast<int64_t>(values.size());
   if (values.empty()) return summary;
+  if (!AllFinite(values)) {
+    summary.mean = summary.median = summary.mad = summary.min = summary.max = Status::kOutOfRange;
+    summary.sd = summary.se = Status::kOutOfRange;
+    return summary;
+  }
   summary.mean = MeanOf(values);
   summary.median = Median(values);
   summary.mad = MedianAbsoluteDeviation(values);

@@ -1,5 +1,5 @@
 // Sums and what follows from them. Order of the values never matters, not even in the last bit:
-// they are sorted before they are added.
+// they are sorted before they are added. A value that is not finite makes a result kOutOfRange.
 
 #ifndef REENACT_REPLAYER_ANALYSIS_DESCRIPTIVE_H_
 #define REENACT_REPLAYER_ANALYSIS_DESCRIPTIVE_H_
@@ -11,6 +11,10 @@
 #include "replayer/analysis/measure.h"
 
 namespace reenact::analysis {
+
+bool AllFinite(std::span<const double> values);
+// In an order that is total: NaN and the two zeros have their places too.
+std::vector<double> Sorted(std::span<const double> values);
 
 // Compensated, of the sorted values. Bits: independent of their order.
 double SumOf(std::span<const double> values);

@@ -1,5 +1,6 @@
 // A statistic over time: when it has moved for good. Indices count from 0; nothing looks ahead of
-// the index that it judges, except where "after" is asked for.
+// the index that it judges, except where "after" is asked for. Values must
+// be finite.
 
 #ifndef REENACT_REPLAYER_ANALYSIS_DRIFT_SERIES_H_
 #define REENACT_REPLAYER_ANALYSIS_DRIFT_SERIES_H_

@@ -9,7 +9,8 @@
 namespace reenact::analysis {
 
 Measure FlipProbability(double margin_nats, double margin_deviation) {
-  if (!(margin_nats >= 0) || !(margin_deviation >= 0)) return Status::kOutOfRange;
+  if (!(margin_nats >= 0) || !(margin_deviation >= 0) || std::isinf(margin_deviation))
+    return Status::kOutOfRange;
   if (margin_nats == 0) return 0.5;
   if (margin_deviation == 0) return 0.0;
   return NormalCdf(-margin_nats / margin_deviation);
@@ -46,8 +47,7 @@ SequenceRisk RiskOfSequence(std::span<const double> margins, double margin_devia
       risk.least_index = static_cast<int64_t>(i);
     }
   }
-  std::vector<double> sorted(margins.begin(), margins.end());
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> sorted = Sorted(margins);
   risk.any_flip = -ExpMinusOne(log_none);
   risk.share_below = static_cast<double>(risk.below) / static_cast<double>(margins.size());
   risk.least = sorted[0];

@@ -26,9 +26,14 @@ NoiseFloor JudgeAgainstBaselines(std::span<const double> null, double observed) 
     floor.status = Status::kNoData;
     return floor;
   }
+  if (!AllFinite(null) || !std::isfinite(observed)) {
+    floor.status = Status::kOutOfRange;
+    floor.p = floor.smallest_p = floor.median = floor.mad = floor.robust_z = Status::kOutOfRange;
+    floor.mean = floor.sd = floor.z = floor.q95 = floor.threshold_alpha05 = Status::kOutOfRange;
+    return floor;
+  }
   const double count = static_cast<double>(null.size());
-  std::vector<double> sorted(null.begin(), null.end());
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> sorted = Sorted(null);
   const double slack = 1e-12 * std::fabs(observed);
   const auto as_large = std::count_if(sorted.begin(), sorted.end(),
                                       [&](double value) { return value >= observed - slack; });

@@ -19,13 +19,6 @@ bool Overlap(const Interval& a, const Interval& b) {
   return a.lo.value() <= b.hi.value() && b.lo.value() <= a.hi.value();
 }
 
-// Differences in canonical order: draws must not depend on the order of the cases.
-std::vector<double> Canonical(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  return sorted;
-}
-
 }  // namespace
 
 PairedT ComparePaired(std::span<const double> a, std::span<const double> b, double confidence) {
@@ -76,7 +69,12 @@ SignFlip SignFlipTest(std::span<const double> differences, int64_t draws, uint64
     result.p = result.smallest_p = Status::kNoData;
     return result;
   }
-  const std::vector<double> d = Canonical(differences);
+  if (!AllFinite(differences)) {
+    result.p = result.smallest_p = Status::kOutOfRange;
+    return result;
+  }
+  // In an order of their own: draws must not depend on that of the cases.
+  const std::vector<double> d = Sorted(differences);
   const size_t n = d.size();
   double scale = 0;
   for (const double value : d) scale += std::fabs(value);
@@ -123,6 +121,7 @@ SignFlip SignFlipTest(std::span<const double> differences, int64_t draws, uint64
 
 Measure SignTest(std::span<const double> differences) {
   if (differences.empty()) return Status::kNoData;
+  if (!AllFinite(differences)) return Status::kOutOfRange;
   int64_t above = 0;
   int64_t below = 0;
   for (const double d : differences) {
@@ -134,6 +133,7 @@ Measure SignTest(std::span<const double> differences) {
 
 SignedRank SignedRankTest(std::span<const double> differences) {
   if (differences.empty()) return {};
+  if (!AllFinite(differences)) return {.statistic = Status::kOutOfRange, .p = Status::kOutOfRange};
   std::vector<double> d(differences.begin(), differences.end());
   std::sort(d.begin(), d.end(), [](double x, double y) { return std::fabs(x) < std::fabs(y); });
   const size_t n = d.size();

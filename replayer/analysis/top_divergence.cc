@@ -116,13 +116,16 @@ void FillLogprobs(const List& p, const List& q, TopDivergence* result) {
 
 TopDivergence CompareTop(const TopTokens& top_p, const TopTokens& top_q) {
   TopDivergence result;
+  for (const TopTokens* top : {&top_p, &top_q}) {
+    for (const auto& [token, logprob] : *top) {
+      if (!(logprob <= 1e-6)) result.status = Status::kOutOfRange;
+    }
+  }
+  if (result.status != Status::kOk) return result;
   const List p = Read(top_p);
   const List q = Read(top_q);
   for (const List* list : {&p, &q}) {
     if (list->logprob.empty()) result.status = Status::kNoData;
-    for (const auto& [token, logprob] : list->logprob) {
-      if (!(logprob <= 1e-6)) result.status = Status::kOutOfRange;
-    }
     result.mass_above_one = result.mass_above_one || list->tail < -1e-3;
   }
   if (result.status != Status::kOk) return result;

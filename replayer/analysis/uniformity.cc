@@ -136,8 +136,7 @@ RandomisedRank RankAmong(double score, std::span<const double> reference, double
 Uniformity TestUniformity(std::span<const double> values) {
   Uniformity result;
   if (values.empty()) return result;
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> sorted = Sorted(values);
   if (!(sorted.front() >= 0 && sorted.back() <= 1)) {
     result.omega2 = result.p = result.ks = result.ks_p = Status::kOutOfRange;
     return result;

@@ -9,12 +9,6 @@
 namespace reenact::analysis {
 namespace {
 
-std::vector<double> Sorted(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  return sorted;
-}
-
 // Mean distance of all pairs of two samples.
 double MeanDistance(std::span<const double> x, std::span<const double> y) {
   std::vector<double> distances;
@@ -91,6 +85,10 @@ double ExactMannWhitneyP(int64_t n1, int64_t n2, int64_t u) {
 WelchT CompareWelch(std::span<const double> x, std::span<const double> y) {
   WelchT result;
   if (x.empty() || y.empty()) return result;
+  if (!AllFinite(x) || !AllFinite(y)) {
+    result.mean_diff = result.se = result.t = result.df = result.p = Status::kOutOfRange;
+    return result;
+  }
   const Summary of_x = Summarise(x);
   const Summary of_y = Summarise(y);
   result.mean_diff = of_x.mean.value() - of_y.mean.value();
@@ -176,6 +174,11 @@ TwoProportions CompareProportions(int64_t x1, int64_t n1, int64_t x2, int64_t n2
 SampleDistance CompareSamples(std::span<const double> x_in, std::span<const double> y_in) {
   SampleDistance result;
   if (x_in.empty() || y_in.empty()) return result;
+  if (!AllFinite(x_in) || !AllFinite(y_in)) {
+    result.ks = result.ks_p = result.mann_whitney_u = result.mann_whitney_p = Status::kOutOfRange;
+    result.energy = result.wasserstein = result.cliffs_delta = Status::kOutOfRange;
+    return result;
+  }
   const std::vector<double> x = Sorted(x_in);
   const std::vector<double> y = Sorted(y_in);
   const int64_t n1 = static_cast<int64_t>(x.size());

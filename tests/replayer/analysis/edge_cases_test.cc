@@ -18,6 +18,7 @@
 #include "replayer/analysis/power.h"
 #include "replayer/analysis/text_distance.h"
 #include "replayer/analysis/token_counts.h"
+#include "replayer/analysis/top_divergence.h"
 #include "replayer/analysis/uniformity.h"
 #include "replayer/analysis/unpaired.h"
 
@@ -64,6 +65,29 @@ TEST(EdgeCases, EqualValuesAreRecognisedByComparison) {
   EXPECT_EQ(SignTest(Values{1, 1, 1}).value(), 0.25);
   EXPECT_EQ(McNemarTest(0, 0).status, Status::kNoDiscordant);
   EXPECT_EQ(BootstrapInterval(Values{2, 2, 2}).bca_linear.status, Status::kZeroVariance);
+}
+
+// A missing measurement that reached a statistic as NaN must not sort, count or compare as a
+// number.
+TEST(EdgeCases, WhatIsNotFiniteMakesNoNumber) {
+  for (const double bad : {double{NAN}, double{INFINITY}, -double{INFINITY}}) {
+    const Values x = {0.5, bad, 0.25, 1};
+    EXPECT_EQ(Summarise(x).median.status(), Status::kOutOfRange);
+    EXPECT_FALSE(StudentInterval(x).interval.lo.ok());
+    EXPECT_FALSE(ComparePaired(x, Values{1, 2, 3, 4}).p.ok());
+    EXPECT_FALSE(SignFlipTest(x).p.ok());
+    EXPECT_FALSE(SignTest(x).ok());
+    EXPECT_FALSE(BootstrapInterval(x).bca_linear.lo.ok());
+    EXPECT_FALSE(CompareSamples(x, x).ks_p.ok());
+    EXPECT_FALSE(JudgeAgainstBaselines(x, 1).p.ok());
+    EXPECT_FALSE(JudgeAgainstBaselines(Values{1, 2}, bad).p.ok());
+    EXPECT_FALSE(TestUniformity(x).p.ok());
+    EXPECT_FALSE(JudgeScores(x, 0.8).mean.ok());
+    const std::vector<Values> cases = {x, {1, 2, 3, 4}};
+    EXPECT_FALSE(SplitVariance(cases).variance_between.ok());
+    EXPECT_FALSE(MeanOfClusters(x, std::vector<int64_t>{0, 0, 1, 1}).se_cr1.ok());
+  }
+  EXPECT_EQ(CompareTop({{"a", NAN}}, {{"a", -1}}).status, Status::kOutOfRange);
 }
 
 TEST(EdgeCases, SidesThatDifferInSizeAreNotCompared) {
