@@ -1,5 +1,6 @@
 #include "replayer/http/call_desk.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 

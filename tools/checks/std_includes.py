@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 
-MODULES = ("schema", "store", "recorder", "local_engine", "replayer", "tools", "tests")
+MODULES = ("schema", "store", "clock_shim", "recorder", "local_engine", "replayer", "tools", "tests")
 ALGORITHMS = (
     "sort stable_sort find find_if min max minmax any_of all_of none_of copy fill equal reverse unique lower_bound "
     "upper_bound transform count count_if clamp remove_if search mismatch min_element max_element rotate shuffle "
