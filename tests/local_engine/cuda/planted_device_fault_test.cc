@@ -76,13 +76,14 @@ class PlantedDeviceFault : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(PlantedDeviceFault, IsCaught) {
+#if !defined(REENACT_ACCESS_HOOKS)
+  GTEST_SKIP() << "a sanitizer ends the program where the emulator would report";
+#endif
   ASSERT_EQ(cuda_emulation::TakeReport(), "");
   planted_device_fault = GetParam().fault;
   EXPECT_GT(GetParam().different(), 0u);
   const std::string report = cuda_emulation::TakeReport();
-#if defined(REENACT_ACCESS_HOOKS)
   EXPECT_NE(report.find(GetParam().report), std::string::npos) << report;
-#endif
 }
 
 TEST(PlantedDeviceFaults, AreAllOfTheList) {
