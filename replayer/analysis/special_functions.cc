@@ -38,14 +38,16 @@ double StirlingRest(double z) {
   return steps + series / z;
 }
 
-// x^a (1-x)^b / B(a, b).
-double BetaKernel(double x, double a, double b) {
-  if (x <= 0 || x >= 1) return 0;
+// x^a y^b / B(a, b), y = 1 - x: both given, since a small one keeps its digits only by itself.
+double BetaKernel(double x, double y, double a, double b) {
+  if (x <= 0 || y <= 0) return 0;
   const double n = a + b;
-  const double offset = x * n - a;
-  const double near_peak = std::fabs(offset) < 0.5 * a && std::fabs(offset) < 0.5 * b;
+  const double offset = x < y ? x * n - a : b - y * n;
+  const bool near_peak = std::fabs(offset) < 0.5 * a && std::fabs(offset) < 0.5 * b;
+  const double log_x = x < y ? Log(x) : LogOnePlus(-y);
+  const double log_y = x < y ? LogOnePlus(-x) : Log(y);
   const double distance = near_peak ? a * LogOnePlus(offset / a) + b * LogOnePlus(-offset / b)
-                                    : a * (Log(x) - Log(a / n)) + b * (LogOnePlus(-x) - Log(b / n));
+                                    : a * (log_x - Log(a / n)) + b * (log_y - Log(b / n));
   const double rest = StirlingRest(n) - StirlingRest(a) - StirlingRest(b);
   return std::sqrt(a / n * b / (2 * std::numbers::pi)) * Exp(distance + rest);
 }
@@ -72,6 +74,13 @@ double BetaFraction(double x, double a, double b) {
     if (std::fabs(step - 1) < kPrecision) break;
   }
   return value;
+}
+
+// I_x(a, b) with y = 1 - x.
+double IncompleteBeta(double x, double y, double a, double b) {
+  const double kernel = BetaKernel(x, y, a, b);
+  if (x < (a + 1) / (a + b + 2)) return kernel * BetaFraction(x, a, b) / a;
+  return 1 - kernel * BetaFraction(y, b, a) / b;
 }
 
 // P(Z >= z) for z >= 0.
@@ -122,9 +131,7 @@ double BetaCdf(double x, double a, double b) {
   if (!(a > 0 && b > 0) || std::isnan(x)) return kNan;
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  const double kernel = BetaKernel(x, a, b);
-  if (x < (a + 1) / (a + b + 2)) return kernel * BetaFraction(x, a, b) / a;
-  return 1 - kernel * BetaFraction(1 - x, b, a) / b;
+  return IncompleteBeta(x, 1 - x, a, b);
 }
 
 double BetaQuantile(double p, double a, double b) {
@@ -135,10 +142,10 @@ double BetaQuantile(double p, double a, double b) {
 
 double StudentTwoSidedP(double t, double df) {
   if (!(df > 0) || std::isnan(t)) return kNan;
-  // P = I_{df / (df + t^2)}(df/2, 1/2), from the side whose argument is exact.
+  if (std::isinf(t)) return 0;
+  // P = I_x(df/2, 1/2) with x = df / (df + t^2).
   const double square = t * t;
-  if (square < df) return 1 - BetaCdf(square / (df + square), 0.5, df / 2);
-  return BetaCdf(df / (df + square), df / 2, 0.5);
+  return IncompleteBeta(df / (df + square), square / (df + square), df / 2, 0.5);
 }
 
 double StudentCdf(double t, double df) {
@@ -203,7 +210,7 @@ double BinomialPmf(int64_t k, int64_t n, double p) {
   // n.
   const double a = static_cast<double>(k);
   const double b = static_cast<double>(n - k);
-  return BetaKernel(p, a, b) * (a + b) / (a * b);
+  return BetaKernel(p, 1 - p, a, b) * (a + b) / (a * b);
 }
 
 double BinomialCdf(int64_t k, int64_t n, double p) {

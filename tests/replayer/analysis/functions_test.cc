@@ -66,6 +66,9 @@ TEST(SpecialFunctions, AgreeWithClosedForms) {
     EXPECT_NEAR(StudentCdf(t, 1), 0.5 + std::atan(t) / M_PI, 1e-14);
     EXPECT_NEAR(StudentCdf(t, 2), 0.5 + t / (2 * std::sqrt(2 + t * t)), 1e-14);
   }
+  // Far tails with many degrees, where 1 - P would have no digits (values of Boost.Math 1.74).
+  EXPECT_NEAR(StudentTwoSidedP(-6.05, 1234.5) / 1.9174757161098712e-09, 1, 1e-11);
+  EXPECT_NEAR(StudentTwoSidedP(8, 1e6) / 1.2455063433202503e-15, 1, 1e-9);
   EXPECT_NEAR(ChiSquareUpperTail(3, 2), std::exp(-1.5), 1e-15);
   EXPECT_NEAR(ChiSquareUpperTail(3.841458820694124, 1), 0.05, 1e-13);
   EXPECT_NEAR(ChiSquareUpperTail(7.814727903251179, 3), 0.05, 1e-13);
