@@ -1,5 +1,6 @@
-// cp.async: copies to shared memory that go on while the thread computes. Nothing is copied before the thread waits, the
-// latest that a device may do it, so that a wait too few is a read of what is not there.
+// cp.async: copies to shared memory that go on while the thread computes. Nothing is copied before
+// the thread waits, the latest that a device may do it, so that a wait too few is a read of what is
+// not there.
 
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +63,8 @@ void WaitForAll(Lane& lane, const Instruction& /*i*/) {
 void DecodeBegin(Draft* draft) {
   Opcode& opcode = draft->opcode;
   opcode.TakeAny({"ca", "cg", "global"});
-  if (!opcode.Take("shared") && !opcode.Take("shared::cta")) throw Fault("unknown: " + opcode.text());
+  if (!opcode.Take("shared") && !opcode.Take("shared::cta"))
+    throw Fault("unknown: " + opcode.text());
   opcode.TakeWithPrefix("L2::");
   Instruction& instruction = draft->instruction;
   const bool has_count = draft->operands.size() == 4;

@@ -16,13 +16,14 @@ namespace reenact::ptx {
 namespace {
 
 enum Update : uint8_t { kAdd, kMinimum, kMaximum, kAnd, kOr, kXor, kExchange, kCompareAndSwap };
+
 constexpr std::string_view kUpdates[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas"};
 
 uint64_t Updated(const Instruction& i, uint64_t old, uint64_t operand, uint64_t other) {
   const auto smaller = [&](uint64_t a, uint64_t b) {
-    return IsSigned(i.type)
-               ? static_cast<int64_t>(Extended(a, i.type)) < static_cast<int64_t>(Extended(b, i.type))
-               : a < b;
+    return IsSigned(i.type) ? static_cast<int64_t>(Extended(a, i.type)) <
+                                  static_cast<int64_t>(Extended(b, i.type))
+                            : a < b;
   };
   switch (i.choice) {
     case kAdd:
@@ -49,9 +50,8 @@ void Atomic(Lane& lane, const Instruction& i) {
   const uint64_t address = AddressOf(lane, i, 0, &space);
   const size_t size_bytes = static_cast<size_t>(SizeBytes(i.type));
   Block& block = *lane.block;
-  std::byte* place = space == Space::kShared
-                         ? block.shared->Update(address, size_bytes, lane.Now())
-                         : block.global->Update(address, size_bytes);
+  std::byte* place = space == Space::kShared ? block.shared->Update(address, size_bytes, lane.Now())
+                                             : block.global->Update(address, size_bytes);
   uint64_t old = 0;
   std::memcpy(&old, place, size_bytes);
   const int width = static_cast<int>(size_bytes);

@@ -24,12 +24,15 @@ void Store(Lane& lane, const Instruction& i, uint64_t value) {
 void And(Lane& lane, const Instruction& i) {
   Store(lane, i, Raw(lane, i, 0) & Raw(lane, i, 1));
 }
+
 void Or(Lane& lane, const Instruction& i) {
   Store(lane, i, Raw(lane, i, 0) | Raw(lane, i, 1));
 }
+
 void Xor(Lane& lane, const Instruction& i) {
   Store(lane, i, Raw(lane, i, 0) ^ Raw(lane, i, 1));
 }
+
 void Not(Lane& lane, const Instruction& i) {
   if (i.type == Type::kPred) {
     lane.registers[i.results[0]] = Raw(lane, i, 0) == 0;
@@ -43,6 +46,7 @@ void ShiftLeft(Lane& lane, const Instruction& i) {
   const uint32_t count = Operand<uint32_t>(lane, i, 1);
   Store(lane, i, count >= 8u * SizeBytes(i.type) ? 0 : Raw(lane, i, 0) << count);
 }
+
 void ShiftRight(Lane& lane, const Instruction& i) {
   const uint32_t bits = 8u * SizeBytes(i.type);
   const uint32_t count = Operand<uint32_t>(lane, i, 1);
@@ -56,8 +60,8 @@ void ShiftRight(Lane& lane, const Instruction& i) {
 
 // The funnel shift of high:low; choice 1 to the right, combine 1 wraps the count.
 void FunnelShift(Lane& lane, const Instruction& i) {
-  const uint64_t both = Operand<uint32_t>(lane, i, 0) |
-                        uint64_t{Operand<uint32_t>(lane, i, 1)} << 32;
+  const uint64_t both = Operand<uint32_t>(lane, i, 0) | uint64_t{Operand<uint32_t>(lane, i, 1)}
+                                                            << 32;
   uint32_t count = Operand<uint32_t>(lane, i, 2);
   count = i.combine != 0 ? count & 31 : std::min(count, 32u);
   const uint64_t shifted = i.choice != 0 ? both >> count : (both << count) >> 32;
@@ -65,8 +69,8 @@ void FunnelShift(Lane& lane, const Instruction& i) {
 }
 
 void PermuteBytes(Lane& lane, const Instruction& i) {
-  const uint64_t bytes = Operand<uint32_t>(lane, i, 0) |
-                         uint64_t{Operand<uint32_t>(lane, i, 1)} << 32;
+  const uint64_t bytes = Operand<uint32_t>(lane, i, 0) | uint64_t{Operand<uint32_t>(lane, i, 1)}
+                                                             << 32;
   const uint32_t selectors = Operand<uint32_t>(lane, i, 2);
   uint32_t result = 0;
   for (int at = 0; at < 4; ++at) {
@@ -109,10 +113,12 @@ void ExtractField(Lane& lane, const Instruction& i) {
 void CountOnes(Lane& lane, const Instruction& i) {
   SetResult(lane, i, static_cast<uint32_t>(std::popcount(Raw(lane, i, 0))));
 }
+
 void CountLeadingZeros(Lane& lane, const Instruction& i) {
   const int unused = 64 - 8 * SizeBytes(i.type);
   SetResult(lane, i, static_cast<uint32_t>(std::countl_zero(Raw(lane, i, 0)) - unused));
 }
+
 void ReverseBits(Lane& lane, const Instruction& i) {
   uint64_t result = 0;
   const int bits = 8 * SizeBytes(i.type);

@@ -12,7 +12,17 @@
 namespace reenact::ptx {
 namespace {
 
-enum Comparison : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kOrdered, kUnordered };
+enum Comparison : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kOrdered,
+  kUnordered
+};
+
 enum Combine : uint8_t { kAlone, kAnd, kOr, kXor };
 
 // With "u" after it: also true when an operand is NaN.
@@ -123,8 +133,8 @@ bool DecodeSetp(Draft* draft) {
   Instruction& instruction = draft->instruction;
   Opcode& opcode = draft->opcode;
   instruction.type = opcode.TakeType();
-  instruction.combine = opcode.Take("and")  ? kAnd
-                        : opcode.Take("or") ? kOr
+  instruction.combine = opcode.Take("and")   ? kAnd
+                        : opcode.Take("or")  ? kOr
                         : opcode.Take("xor") ? kXor
                                              : kAlone;
   bool known = false;

@@ -1,5 +1,6 @@
-// cvt: between integers; from integers to binary32, rounded to nearest; from binary32 to integers; exact widening of
-// binary16 and bfloat16. Narrowing floats is written with integers in profile n1, and refused here.
+// cvt: between integers; from integers to binary32, rounded to nearest; from binary32 to integers;
+// exact widening of binary16 and bfloat16. Narrowing floats is written with integers in profile n1,
+// and refused here.
 
 #include <cmath>
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace {
 
 enum ToInteger : uint8_t { kTruncate, kNearest, kDown, kUp };
 
-// Sign or zero extended from the source, cut to the result, and extended again where the register is wider.
+// Sign or zero extended from the source, cut to the result, and extended again where the register
+// is wider.
 void BetweenIntegers(Lane& lane, const Instruction& i) {
   const uint64_t source = Extended(lane.registers[i.operands[0]], i.source_type);
   lane.registers[i.results[0]] = CutTo(Extended(source, i.type), i.result_bytes);
@@ -46,8 +48,10 @@ double Rounded(float value, uint8_t choice) {
 template <typename T>
 T Clamped(double value) {
   if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return std::numeric_limits<T>::min();
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return std::numeric_limits<T>::max();
   return static_cast<T>(value);
 }
 
@@ -91,11 +95,16 @@ ExecuteLane Conversion(Draft* draft, Type type, Type source) {
   if (source != Type::kF32 || IsFloat(type)) return nullptr;
   Opcode& opcode = draft->opcode;
   uint8_t& choice = draft->instruction.choice;
-  if (opcode.Take("rni")) choice = kNearest;
-  else if (opcode.Take("rmi")) choice = kDown;
-  else if (opcode.Take("rpi")) choice = kUp;
-  else if (opcode.Take("rzi")) choice = kTruncate;
-  else return nullptr;
+  if (opcode.Take("rni"))
+    choice = kNearest;
+  else if (opcode.Take("rmi"))
+    choice = kDown;
+  else if (opcode.Take("rpi"))
+    choice = kUp;
+  else if (opcode.Take("rzi"))
+    choice = kTruncate;
+  else
+    return nullptr;
   return ToIntegerOf(type);
 }
 

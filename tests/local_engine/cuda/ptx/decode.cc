@@ -61,7 +61,8 @@ void Draft::Expect(size_t operand_count) const {
 
 void Draft::TakeOperands(size_t first) {
   for (size_t i = first; i < operands.size(); ++i) {
-    if (i - first >= instruction.operands.size()) throw Fault("too many operands: " + opcode.text());
+    if (i - first >= instruction.operands.size())
+      throw Fault("too many operands: " + opcode.text());
     std::string_view operand = operands[i];
     if (operand.front() == '!') {
       if (i + 1 != operands.size()) throw Fault("\"!\" before the last operand: " + opcode.text());

@@ -1,4 +1,5 @@
-// From an instruction's text to what executes it. A family of instructions is a file; each has a function below.
+// From an instruction's text to what executes it. A family of instructions is a file; each has a
+// function below.
 
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_DECODE_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_DECODE_H_
@@ -19,7 +20,8 @@ class Names {
  public:
   virtual ~Names() = default;
 
-  // Where the value of "%r1", "-1024", "0f3F800000", "%tid.x" or a variable's address is. Throws Fault for others.
+  // Where the value of "%r1", "-1024", "0f3F800000", "%tid.x" or a variable's address is. Throws
+  // Fault for others.
   virtual Slot SlotOf(std::string_view operand) = 0;
   virtual Slot ConstantSlot(uint64_t value) = 0;
   // Of the register with that name; 8 for what is no register.
@@ -51,7 +53,8 @@ struct Draft {
   void Expect(size_t operand_count) const;
 };
 
-// Each: false when the instruction is not of its family. Throws Fault for a variant that it does not know.
+// Each: false when the instruction is not of its family. Throws Fault for a variant that it does
+// not know.
 bool DecodeFloat(Draft* draft);
 bool DecodeInteger(Draft* draft);
 bool DecodeBits(Draft* draft);
@@ -65,7 +68,8 @@ bool DecodeControl(Draft* draft);
 bool DecodeWarp(Draft* draft);
 bool DecodeMatrix(Draft* draft);
 
-// "@!%p1 add.s32 %r1, %r2, -1": any instruction. Throws Fault; one for an unknown instruction names it.
+// "@!%p1 add.s32 %r1, %r2, -1": any instruction. Throws Fault; one for an unknown instruction names
+// it.
 Instruction Decode(std::string_view text, Names* names);
 
 // Parts between commas outside brackets and braces, trimmed; none of an empty text.

@@ -1,4 +1,5 @@
-// What ends a parse or a launch: thrown by the parts, turned into a status where they are called from.
+// What ends a parse or a launch: thrown by the parts, turned into a status where they are called
+// from.
 
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_FAULT_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_FAULT_H_

@@ -16,32 +16,40 @@ namespace {
 // A type of twice the width, for whole products.
 template <typename T>
 struct Wider;
+
 template <>
 struct Wider<int16_t> {
   using Is = int32_t;
 };
+
 template <>
 struct Wider<uint16_t> {
   using Is = uint32_t;
 };
+
 template <>
 struct Wider<int32_t> {
   using Is = int64_t;
 };
+
 template <>
 struct Wider<uint32_t> {
   using Is = uint64_t;
 };
+
 __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
+
 template <>
 struct Wider<int64_t> {
   using Is = Int128;
 };
+
 template <>
 struct Wider<uint64_t> {
   using Is = Uint128;
 };
+
 template <typename T>
 using Wide = typename Wider<T>::Is;
 
@@ -52,30 +60,35 @@ struct Add {
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
 };
+
 struct Subtract {
   template <typename T>
   static T Of(T a, T b) {
     return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
   }
 };
+
 struct MultiplyLow {
   template <typename T>
   static T Of(T a, T b) {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
+
 struct MultiplyHigh {
   template <typename T>
   static T Of(T a, T b) {
     return static_cast<T>((static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b)) >> (8 * sizeof(T)));
   }
 };
+
 struct Minimum {
   template <typename T>
   static T Of(T a, T b) {
     return a < b ? a : b;
   }
 };
+
 struct Maximum {
   template <typename T>
   static T Of(T a, T b) {
@@ -90,6 +103,7 @@ void CheckQuotient(T a, T b) {
     throw Fault("a quotient that does not fit its type");
   }
 }
+
 struct Divide {
   template <typename T>
   static T Of(T a, T b) {
@@ -97,6 +111,7 @@ struct Divide {
     return static_cast<T>(a / b);
   }
 };
+
 struct Remainder {
   template <typename T>
   static T Of(T a, T b) {
@@ -232,9 +247,9 @@ bool DecodeDp4a(Draft* draft) {
   const bool a_signed = IsSigned(draft->opcode.TakeType());
   draft->Expect(4);
   draft->TakeResultAndOperands();
-  draft->instruction.execute =
-      a_signed ? (b_signed ? Dp4a<int8_t, int8_t> : Dp4a<int8_t, uint8_t>)
-               : (b_signed ? Dp4a<uint8_t, int8_t> : Dp4a<uint8_t, uint8_t>);
+  draft->instruction.execute = a_signed
+                                   ? (b_signed ? Dp4a<int8_t, int8_t> : Dp4a<int8_t, uint8_t>)
+                                   : (b_signed ? Dp4a<uint8_t, int8_t> : Dp4a<uint8_t, uint8_t>);
   return true;
 }
 

@@ -21,11 +21,11 @@ constexpr uint64_t kPoison = 0xfff4dead7ff4deadu;
 constexpr size_t kDynamicSharedAlign = 1024;
 
 constexpr std::pair<std::string_view, Special> kSpecials[] = {
-    {"%tid.x", Special::kThreadX},    {"%tid.y", Special::kThreadY},
-    {"%tid.z", Special::kThreadZ},    {"%ntid.x", Special::kBlockDimX},
-    {"%ntid.y", Special::kBlockDimY}, {"%ntid.z", Special::kBlockDimZ},
-    {"%ctaid.x", Special::kBlockX},   {"%ctaid.y", Special::kBlockY},
-    {"%ctaid.z", Special::kBlockZ},   {"%nctaid.x", Special::kGridDimX},
+    {"%tid.x", Special::kThreadX},     {"%tid.y", Special::kThreadY},
+    {"%tid.z", Special::kThreadZ},     {"%ntid.x", Special::kBlockDimX},
+    {"%ntid.y", Special::kBlockDimY},  {"%ntid.z", Special::kBlockDimZ},
+    {"%ctaid.x", Special::kBlockX},    {"%ctaid.y", Special::kBlockY},
+    {"%ctaid.z", Special::kBlockZ},    {"%nctaid.x", Special::kGridDimX},
     {"%nctaid.y", Special::kGridDimY}, {"%nctaid.z", Special::kGridDimZ},
     {"%laneid", Special::kLane}};
 
@@ -37,8 +37,8 @@ size_t Aligned(size_t offset, size_t align) {
 bool ParseNumber(std::string_view text, uint64_t* value) {
   const std::string number(text);
   char* end = nullptr;
-  if (number.size() > 2 && number[0] == '0' && (number[1] == 'f' || number[1] == 'F' ||
-                                                number[1] == 'd' || number[1] == 'D')) {
+  if (number.size() > 2 && number[0] == '0' &&
+      (number[1] == 'f' || number[1] == 'F' || number[1] == 'd' || number[1] == 'D')) {
     *value = std::strtoull(number.c_str() + 2, &end, 16);
   } else if (number[0] == '-') {
     *value = static_cast<uint64_t>(std::strtoll(number.c_str(), &end, 0));

@@ -22,16 +22,20 @@ struct Declaration {
   size_t size_bytes = 0;
   size_t align_bytes = 1;
 };
+
 Declaration ParseDeclaration(std::string_view text);
 
 class KernelBuilder : public Names {
  public:
-  // `module` has the variables that stand outside of kernels; `dynamic_shared` the names of the memory whose size the
-  // launch gives. Both outlive the builder.
-  KernelBuilder(std::string name, const Module& module, const std::set<std::string>& dynamic_shared);
+  // `module` has the variables that stand outside of kernels; `dynamic_shared` the names of the
+  // memory whose size the launch gives. Both outlive the builder.
+  KernelBuilder(std::string name, const Module& module,
+                const std::set<std::string>& dynamic_shared);
 
   void AddParameter(const Declaration& parameter);
+
   void SetMaxThreads(uint32_t threads) { kernel_.max_threads = threads; }
+
   void DeclareRegisters(std::string_view text);  // ".b32 %r<10>", ".pred p"
   void DeclareShared(const Declaration& variable);
   void DeclareLocal(const Declaration& variable);
@@ -55,7 +59,7 @@ class KernelBuilder : public Names {
   const Module& module_;
   const std::set<std::string>& dynamic_shared_;
   Kernel kernel_;
-  std::map<std::string, uint8_t> width_of_;           // Registers.
+  std::map<std::string, uint8_t> width_of_;                     // Registers.
   std::map<std::string, uint8_t, std::less<>> width_of_range_;  // "%r" of %r<10>.
   std::map<std::string, Slot> registers_;
   std::map<std::string, Slot> names_;  // Special registers and variables.

@@ -44,8 +44,8 @@ struct Lane {
   uint32_t warp_sync = 0;  // Synchronisations of its warp so far.
   std::span<std::byte> local;
   std::span<std::byte> local_written;
-  std::vector<PendingCopy> open_copies;                  // Of no group yet.
-  std::vector<std::vector<PendingCopy>> copy_groups;     // The oldest first.
+  std::vector<PendingCopy> open_copies;               // Of no group yet.
+  std::vector<std::vector<PendingCopy>> copy_groups;  // The oldest first.
 
   Moment Now() const { return {thread, block->barrier, warp_sync}; }
 };
@@ -102,10 +102,12 @@ void SetResult(Lane& lane, const Instruction& instruction, T value, int index = 
   lane.registers[instruction.results[index]] = Bits(value);
 }
 
-// A value as a register of `bytes` holds it: sign or zero extended from its own type, cut to the width.
+// A value as a register of `bytes` holds it: sign or zero extended from its own type, cut to the
+// width.
 inline uint64_t CutTo(uint64_t value, int bytes) {
   return bytes == 8 ? value : value & ((uint64_t{1} << (8 * bytes)) - 1);
 }
+
 inline uint64_t Extended(uint64_t value, Type type) {
   switch (type) {
     case Type::kS8:

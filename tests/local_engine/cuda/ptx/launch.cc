@@ -38,8 +38,8 @@ std::vector<uint32_t> OrderOf(uint32_t count, uint64_t schedule) {
 
 class GridRun {
  public:
-  GridRun(const Kernel& kernel, const LaunchSettings& settings, std::span<const std::byte> parameters,
-          GlobalMemory* memory)
+  GridRun(const Kernel& kernel, const LaunchSettings& settings,
+          std::span<const std::byte> parameters, GlobalMemory* memory)
       : kernel_(kernel),
         settings_(settings),
         thread_count_(settings.block.Count()),
@@ -148,7 +148,8 @@ class GridRun {
     }
   }
 
-  // Runs one instruction of the warp for which all lanes of the mask have come. False when there is none.
+  // Runs one instruction of the warp for which all lanes of the mask have come. False when there is
+  // none.
   bool RunWarp(uint32_t first) {
     const uint32_t lane_count = std::min(kWarpLanes, thread_count_ - first);
     Warp warp{std::span(lanes_).subspan(first, lane_count), 0};
@@ -225,13 +226,15 @@ class GridRun {
   uint32_t running_ = 0;
 };
 
-absl::Status CheckFit(const Kernel& kernel, const LaunchSettings& settings, const Arguments& arguments) {
+absl::Status CheckFit(const Kernel& kernel, const LaunchSettings& settings,
+                      const Arguments& arguments) {
   if (settings.block.Count() == 0 || settings.grid.Count() == 0) {
     return absl::InvalidArgumentError(kernel.name + ": an empty launch");
   }
   if (settings.block.Count() > kernel.max_threads) {
     return absl::InvalidArgumentError(kernel.name + ": " + std::to_string(settings.block.Count()) +
-                                      " threads, compiled for " + std::to_string(kernel.max_threads));
+                                      " threads, compiled for " +
+                                      std::to_string(kernel.max_threads));
   }
   if (arguments.size() != kernel.parameters.size()) {
     return absl::InvalidArgumentError(kernel.name + ": another number of arguments");
@@ -247,8 +250,8 @@ absl::Status CheckFit(const Kernel& kernel, const LaunchSettings& settings, cons
 
 }  // namespace
 
-absl::Status Launch(const Kernel& kernel, const LaunchSettings& settings, const Arguments& arguments,
-                    GlobalMemory* memory) {
+absl::Status Launch(const Kernel& kernel, const LaunchSettings& settings,
+                    const Arguments& arguments, GlobalMemory* memory) {
   if (absl::Status fit = CheckFit(kernel, settings, arguments); !fit.ok()) return fit;
   std::vector<std::byte> parameters(kernel.parameter_bytes);
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -29,7 +29,8 @@ struct LaunchSettings {
   Dim grid;
   Dim block;
   size_t dynamic_shared_bytes = 0;
-  // In which order blocks, and threads between barriers, run: 0 ascending, 1 descending, others shuffled by it.
+  // In which order blocks, and threads between barriers, run: 0 ascending, 1 descending, others
+  // shuffled by it.
   uint64_t schedule = 0;
 };
 
@@ -48,10 +49,11 @@ Arguments MakeArguments(const Values&... values) {
   return arguments;
 }
 
-// InvalidArgument for a launch that does not fit the kernel; FailedPrecondition names the kernel, block, thread and
-// instruction of what went wrong: an access as in memory.h, threads that wait for each other, a division by zero.
-absl::Status Launch(const Kernel& kernel, const LaunchSettings& settings, const Arguments& arguments,
-                    GlobalMemory* memory);
+// InvalidArgument for a launch that does not fit the kernel; FailedPrecondition names the kernel,
+// block, thread and instruction of what went wrong: an access as in memory.h, threads that wait for
+// each other, a division by zero.
+absl::Status Launch(const Kernel& kernel, const LaunchSettings& settings,
+                    const Arguments& arguments, GlobalMemory* memory);
 
 // Makes the variables of a module readable in a launch.
 void AddVariables(const Module& module, GlobalMemory* memory);

@@ -1,6 +1,6 @@
-// Products of small matrices of bytes by a whole warp (exact: int32 sums), and the loads that lay out their fragments.
-// Matrix products of floats round as no document says, and are no part of the interpreter.
-// Source: PTX ISA, "Matrix Fragments for mma.m16n8k32" and its neighbours.
+// Products of small matrices of bytes by a whole warp (exact: int32 sums), and the loads that lay
+// out their fragments. Matrix products of floats round as no document says, and are no part of the
+// interpreter. Source: PTX ISA, "Matrix Fragments for mma.m16n8k32" and its neighbours.
 
 #include <array>
 #include <cstddef>
@@ -28,15 +28,17 @@ struct Shape {
   int b_registers;
   int c_registers;
 };
-constexpr Shape kShapes[] = {{"m16n8k32", 16, 32, 4, 2, 4},
-                             {"m16n8k16", 16, 16, 2, 1, 4},
-                             {"m8n8k16", 8, 16, 1, 1, 2}};
 
-// Where byte `byte` of a lane's register r lies in A: registers go down 8 rows first, then on by 16 columns.
+constexpr Shape kShapes[] = {
+    {"m16n8k32", 16, 32, 4, 2, 4}, {"m16n8k16", 16, 16, 2, 1, 4}, {"m8n8k16", 8, 16, 1, 1, 2}};
+
+// Where byte `byte` of a lane's register r lies in A: registers go down 8 rows first, then on by 16
+// columns.
 struct Place {
   int row;
   int column;
 };
+
 Place PlaceInA(const Shape& shape, uint32_t lane, int r, int byte) {
   const int rows_of_8 = shape.rows / 8;
   return {static_cast<int>(lane / 4) + 8 * (r % rows_of_8),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <string>
 
@@ -19,6 +20,10 @@ std::string At(uint64_t address, size_t size_bytes) {
   std::snprintf(hexadecimal, sizeof(hexadecimal), "0x%llx",
                 static_cast<unsigned long long>(address));
   return std::to_string(size_bytes) + " bytes at " + hexadecimal;
+}
+
+void CheckAlignment(uint64_t address, size_t size_bytes) {
+  if (address % size_bytes != 0) throw Fault("misaligned: " + At(address, size_bytes));
 }
 
 // Whether two accesses have an order that the program wrote.
@@ -47,8 +52,11 @@ void GlobalMemory::Remove(const void* data) {
   last_ = nullptr;
 }
 
+void GlobalMemory::CheckPlace(uint64_t address, size_t size_bytes) {
+  BufferOf(address, size_bytes);
+}
+
 GlobalMemory::Buffer& GlobalMemory::BufferOf(uint64_t address, size_t size_bytes) {
-  if (address % size_bytes != 0) throw Fault("misaligned: " + At(address, size_bytes));
   const auto holds = [&](const Buffer& buffer) {
     return address >= buffer.begin && address + size_bytes <= buffer.begin + buffer.size_bytes;
   };
@@ -63,18 +71,21 @@ GlobalMemory::Buffer& GlobalMemory::BufferOf(uint64_t address, size_t size_bytes
 
 const std::byte* GlobalMemory::Read(uint64_t address, size_t size_bytes, uint32_t block,
                                     bool read_only) {
+  CheckAlignment(address, size_bytes);
   const Buffer& buffer = BufferOf(address, size_bytes);
   const uint32_t* writers = buffer.written_by.data() + (address - buffer.begin);
   for (size_t i = 0; i < size_bytes; ++i) {
     if (writers[i] == kBeforeLaunch || (writers[i] == block + 2 && !read_only)) continue;
     if (writers[i] == 0) throw Fault("read before it was written: " + At(address, size_bytes));
-    throw Fault(read_only ? "read as constant, but written in this launch: " + At(address, size_bytes)
-                          : "written by another block of this launch: " + At(address, size_bytes));
+    throw Fault(read_only
+                    ? "read as constant, but written in this launch: " + At(address, size_bytes)
+                    : "written by another block of this launch: " + At(address, size_bytes));
   }
   return reinterpret_cast<const std::byte*>(address);
 }
 
 std::byte* GlobalMemory::Write(uint64_t address, size_t size_bytes, uint32_t block) {
+  CheckAlignment(address, size_bytes);
   Buffer& buffer = BufferOf(address, size_bytes);
   uint32_t* writers = buffer.written_by.data() + (address - buffer.begin);
   for (size_t i = 0; i < size_bytes; ++i) {
@@ -87,6 +98,7 @@ std::byte* GlobalMemory::Write(uint64_t address, size_t size_bytes, uint32_t blo
 }
 
 std::byte* GlobalMemory::Update(uint64_t address, size_t size_bytes) {
+  CheckAlignment(address, size_bytes);
   const Buffer& buffer = BufferOf(address, size_bytes);
   const uint32_t* writers = buffer.written_by.data() + (address - buffer.begin);
   if (std::find(writers, writers + size_bytes, 0u) != writers + size_bytes) {
@@ -110,10 +122,10 @@ void SharedMemory::BeginBlock(uint32_t barrier) {
 
 void SharedMemory::CheckPlace(uint64_t address, size_t size_bytes) const {
   if (address + size_bytes > bytes_.size() || address > bytes_.size()) {
-    throw Fault("outside shared memory of " + std::to_string(bytes_.size()) + " bytes: " +
-                At(address, size_bytes));
+    throw Fault("outside shared memory of " + std::to_string(bytes_.size()) +
+                " bytes: " + At(address, size_bytes));
   }
-  if (address % size_bytes != 0) throw Fault("misaligned: " + At(address, size_bytes));
+  CheckAlignment(address, size_bytes);
 }
 
 const std::byte* SharedMemory::Read(uint64_t address, size_t size_bytes, const Moment& moment) {
@@ -127,8 +139,8 @@ const std::byte* SharedMemory::Read(uint64_t address, size_t size_bytes, const M
       throw Fault(Race("a write and a read", address, history.write, moment));
     }
     const bool same_interval = history.read.barrier == moment.barrier;
-    history.read_by_other_warps =
-        same_interval && (history.read_by_other_warps || history.read.thread / 32 != moment.thread / 32);
+    history.read_by_other_warps = same_interval && (history.read_by_other_warps ||
+                                                    history.read.thread / 32 != moment.thread / 32);
     history.read = moment;
   }
   return bytes_.data() + address;

@@ -1,5 +1,5 @@
-// The memories of a launch. Each access is checked: bounds, alignment, that what is read was written, and that no
-// other thread of the launch could have written or read it in another order.
+// The memories of a launch. Each access is checked: bounds, alignment, that what is read was
+// written, and that no other thread of the launch could have written or read it in another order.
 
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_MEMORY_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_MEMORY_H_
@@ -18,13 +18,17 @@ class GlobalMemory {
   void Add(void* data, size_t size_bytes, bool initialised);
   void Remove(const void* data);
 
-  // A block, as a number of at least 0, reads or writes. Throws Fault for bytes outside every buffer, misaligned,
-  // never written, or written in this launch by another block; `read_only` also for those of its own.
+  // A block, as a number of at least 0, reads or writes. Throws Fault for bytes outside every
+  // buffer, misaligned, never written, or written in this launch by another block; `read_only` also
+  // for those of its own.
   const std::byte* Read(uint64_t address, size_t size_bytes, uint32_t block, bool read_only);
   std::byte* Write(uint64_t address, size_t size_bytes, uint32_t block);
 
   // For integer atomics, whose order makes no difference to what they leave.
   std::byte* Update(uint64_t address, size_t size_bytes);
+
+  // The host reads: bounds alone, for a buffer may be filled in part.
+  void CheckPlace(uint64_t address, size_t size_bytes);
 
   // What this launch wrote is there for the next one.
   void EndLaunch();
@@ -58,9 +62,9 @@ class SharedMemory {
   // A new block begins after so many barriers.
   void BeginBlock(uint32_t barrier);
 
-  // Throw Fault for bytes out of bounds, misaligned, never written in this block, and for a race: an access by
-  // another thread with no barrier between the two (or synchronisation of the warp that both are in), one of them a
-  // write.
+  // Throw Fault for bytes out of bounds, misaligned, never written in this block, and for a race:
+  // an access by another thread with no barrier between the two (or synchronisation of the warp
+  // that both are in), one of them a write.
   const std::byte* Read(uint64_t address, size_t size_bytes, const Moment& moment);
   std::byte* Write(uint64_t address, size_t size_bytes, const Moment& moment);
   std::byte* Update(uint64_t address, size_t size_bytes, const Moment& moment);

@@ -47,8 +47,8 @@ void Nothing(Lane& /*lane*/, const Instruction& /*i*/) {}
 
 // What changes how caches work, and no value.
 void TakeCacheModifiers(Opcode* opcode) {
-  opcode->TakeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak", "volatile", "relaxed", "acquire",
-                   "release", "cta", "gpu", "sys", "cluster"});
+  opcode->TakeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak", "volatile", "relaxed",
+                   "acquire", "release", "cta", "gpu", "sys", "cluster"});
   for (std::string_view prefix : {"L1::", "L2::"}) opcode->TakeWithPrefix(prefix);
 }
 
@@ -63,8 +63,8 @@ bool DecodeAccess(Draft* draft, bool load) {
   const bool four = opcode.Take("v4");
   instruction.vector = pair ? 2 : four ? 4 : 1;
   draft->Expect(2);
-  const size_t parts = load ? draft->TakeResults(draft->operands[0])
-                            : draft->TakeSources(draft->operands[1], 1);
+  const size_t parts =
+      load ? draft->TakeResults(draft->operands[0]) : draft->TakeSources(draft->operands[1], 1);
   if (parts != instruction.vector) throw Fault("a list of another length: " + opcode.text());
   draft->TakeAddress(draft->operands[load ? 1 : 0], 0);
   instruction.execute = load ? Load : StoreParts;

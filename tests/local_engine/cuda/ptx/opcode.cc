@@ -11,11 +11,10 @@
 namespace reenact::ptx {
 namespace {
 
-constexpr std::string_view kNeverIn1[] = {"approx", "ftz", "full", "sat",       "rz",
-                                          "rm",     "rp",  "rna",  "satfinite", "relu"};
+constexpr std::string_view kNever[] = {"approx", "ftz", "full", "sat",       "rz",
+                                       "rm",     "rp",  "rna",  "satfinite", "relu"};
 constexpr std::string_view kRounded[] = {"add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"};
 constexpr std::string_view kAtomic[] = {"atom", "red"};
-constexpr std::string_view kDisagreeing[] = {"min", "max"};
 
 template <typename Names>
 bool Contains(const Names& names, std::string_view name) {
@@ -40,7 +39,7 @@ Opcode::Opcode(std::string_view text) : text_(text) {
 }
 
 void Opcode::RefuseOutsideProfile() const {
-  for (std::string_view modifier : kNeverIn1) {
+  for (std::string_view modifier : kNever) {
     if (Has(modifier)) throw Fault("profile n1 has no ." + std::string(modifier) + ": " + text_);
   }
   const bool is_float = std::any_of(modifiers_.begin(), modifiers_.end(), [](const auto& modifier) {
@@ -52,9 +51,6 @@ void Opcode::RefuseOutsideProfile() const {
   }
   if (Contains(kRounded, name_) && !Has("rn")) {
     throw Fault("a float operation without .rn, which the assembler may contract: " + text_);
-  }
-  if (Contains(kDisagreeing, name_)) {
-    throw Fault("float " + name_ + " differs from a > b ? a : b for signed zeros and NaN: " + text_);
   }
 }
 

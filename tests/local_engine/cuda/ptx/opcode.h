@@ -1,5 +1,5 @@
-// An instruction's name and modifiers, taken apart one by one: what nobody takes is an error, so that no modifier is
-// ever passed over.
+// An instruction's name and modifiers, taken apart one by one: what nobody takes is an error, so
+// that no modifier is ever passed over.
 
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_OPCODE_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_OPCODE_H_
@@ -16,11 +16,12 @@ namespace reenact::ptx {
 class Opcode {
  public:
   // "ld.global.v4.f32". Throws Fault for what profile n1 has no place for: approximations, flushed
-  // subnormals, saturation, other roundings, float atomics, and float operations without a rounding of their own,
-  // which the assembler may contract.
+  // subnormals, saturation, other roundings, float atomics, and float operations without a rounding
+  // of their own, which the assembler may contract.
   explicit Opcode(std::string_view text);
 
   const std::string& text() const { return text_; }
+
   const std::string& name() const { return name_; }
 
   // Whether the modifier was there; it is not, afterwards.

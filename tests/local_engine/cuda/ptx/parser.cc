@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,7 +96,8 @@ class ModuleReader {
   void ReadKernel() {
     KernelBuilder builder(std::string(scanner_.Word()), module_, dynamic_shared_);
     for (const std::string& parameter : SplitOperands(scanner_.Balanced())) {
-      builder.AddParameter(ParseDeclaration(std::string_view(parameter).substr(std::strlen(".param"))));
+      builder.AddParameter(
+          ParseDeclaration(std::string_view(parameter).substr(std::strlen(".param"))));
     }
     for (const std::string& variable : shared_of_module_) {
       builder.DeclareShared(ParseDeclaration(variable));
@@ -116,7 +115,8 @@ class ModuleReader {
     if (word == ".maxntid" || word == ".reqntid") {
       uint32_t threads = 1;
       for (int i = 0; i < 3; ++i) {
-        threads *= static_cast<uint32_t>(std::strtoul(std::string(scanner_.Word()).c_str(), nullptr, 10));
+        threads *=
+            static_cast<uint32_t>(std::strtoul(std::string(scanner_.Word()).c_str(), nullptr, 10));
       }
       builder->SetMaxThreads(threads);
     } else if (word == ".minnctapersm" || word == ".maxnreg") {
@@ -174,16 +174,6 @@ absl::StatusOr<Module> ParseModule(std::string_view text) {
   } catch (const Fault& fault) {
     return absl::InvalidArgumentError(fault.what());
   }
-}
-
-absl::StatusOr<Module> ReadModule(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError("cannot read " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  absl::StatusOr<Module> module = ParseModule(text.str());
-  if (module.ok()) return module;
-  return absl::Status(module.status().code(), path + ": " + std::string(module.status().message()));
 }
 
 }  // namespace reenact::ptx

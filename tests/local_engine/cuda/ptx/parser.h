@@ -3,7 +3,6 @@
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_PARSER_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_PARSER_H_
 
-#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -12,12 +11,9 @@
 
 namespace reenact::ptx {
 
-// InvalidArgument names the kernel and the instruction that breaks the contract of profile n1, or that the
-// interpreter does not know.
+// InvalidArgument names the kernel and the instruction that breaks the contract of profile n1, or
+// that the interpreter does not know.
 absl::StatusOr<Module> ParseModule(std::string_view text);
-
-// The same of a file. NotFound when it cannot be read.
-absl::StatusOr<Module> ReadModule(const std::string& path);
 
 }  // namespace reenact::ptx
 

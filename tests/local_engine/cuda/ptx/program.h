@@ -44,14 +44,15 @@ bool IsFloat(Type type);
 
 enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kParameter, kConstant };
 
-// Where the spaces of a block begin in generic addresses, out of the way of any host pointer. Within their own
-// space, addresses begin at 0.
+// Where the spaces of a block begin in generic addresses, out of the way of any host pointer.
+// Within their own space, addresses begin at 0.
 inline constexpr uint64_t kSharedWindow = uint64_t{1} << 60;
 inline constexpr uint64_t kLocalWindow = uint64_t{2} << 60;
 inline constexpr uint64_t kWindowMask = uint64_t{3} << 60;
 
-// The index of a value in a lane's register file. Immediates, special registers and the addresses of variables
-// have places there too, filled before the first instruction, so that every operand is read alike.
+// The index of a value in a lane's register file. Immediates, special registers and the addresses
+// of variables have places there too, filled before the first instruction, so that every operand is
+// read alike.
 using Slot = uint16_t;
 inline constexpr Slot kNoSlot = 0xffff;
 
@@ -79,9 +80,9 @@ struct Instruction {
   uint8_t result_bytes = 4;  // Width of the result's register.
   std::array<Slot, 4> results = {kNoSlot, kNoSlot, kNoSlot, kNoSlot};
   std::array<Slot, 10> operands = {};
-  int64_t offset = 0;    // Of an address.
-  uint32_t target = 0;   // Of a branch.
-  const char* text = ""; // As nvcc wrote it; belongs to the kernel.
+  int64_t offset = 0;     // Of an address.
+  uint32_t target = 0;    // Of a branch.
+  const char* text = "";  // As nvcc wrote it; belongs to the kernel.
 };
 
 enum class Special : uint8_t {

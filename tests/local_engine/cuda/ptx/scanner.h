@@ -1,5 +1,5 @@
-// PTX text as statements: without comments, with the scopes of braces left out where they hold none of an
-// instruction's operands (nvcc gives the registers of inner scopes names of their own).
+// PTX text as statements: without comments, with the scopes of braces left out where they hold none
+// of an instruction's operands (nvcc gives the registers of inner scopes names of their own).
 
 #ifndef REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_SCANNER_H_
 #define REENACT_TESTS_LOCAL_ENGINE_CUDA_PTX_SCANNER_H_

@@ -1,4 +1,5 @@
-// Exchanges between the lanes of a warp. They run when every lane of the mask has arrived at the same instruction.
+// Exchanges between the lanes of a warp. They run when every lane of the mask has arrived at the
+// same instruction.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,9 @@ namespace reenact::ptx {
 namespace {
 
 enum Shuffle : uint8_t { kUp, kDown, kButterfly, kIndex };
+
 enum Reduction : uint8_t { kAdd, kMinimum, kMaximum, kAnd, kOr, kXor };
+
 enum Vote : uint8_t { kBallot, kAll, kAny, kUniform };
 
 // The lane that `lane` reads from, and whether that is within its segment.
@@ -66,8 +69,7 @@ void ShuffleLanes(Warp& warp, const Instruction& i) {
 }
 
 uint32_t Reduced(uint8_t reduction, bool is_signed, uint32_t a, uint32_t b) {
-  const bool a_smaller =
-      is_signed ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+  const bool a_smaller = is_signed ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
   switch (reduction) {
     case kAdd:
       return a + b;
@@ -121,8 +123,7 @@ uint8_t TakeOneOf(Opcode* opcode, const std::array<const char*, kCount>& names) 
 
 void DecodeShuffle(Draft* draft) {
   Instruction& instruction = draft->instruction;
-  instruction.choice =
-      TakeOneOf<4>(&draft->opcode, {"up", "down", "bfly", "idx"});
+  instruction.choice = TakeOneOf<4>(&draft->opcode, {"up", "down", "bfly", "idx"});
   draft->Expect(5);
   const std::vector<std::string> results = SplitOperands(draft->operands[0], '|');
   for (size_t i = 0; i < results.size() && i < 2; ++i) {
@@ -166,8 +167,7 @@ bool DecodeWarp(Draft* draft) {
   } else if (name == "vote") {
     DecodeVote(draft);
   } else {
-    instruction.choice =
-        TakeOneOf<6>(&opcode, {"add", "min", "max", "and", "or", "xor"});
+    instruction.choice = TakeOneOf<6>(&opcode, {"add", "min", "max", "and", "or", "xor"});
     draft->Expect(3);
     draft->TakeResultAndOperands();
     instruction.mask = instruction.operands[1];
