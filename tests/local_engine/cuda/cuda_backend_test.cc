@@ -15,6 +15,8 @@
 
 #include "local_engine/engine/backend.h"
 #include "local_engine/model/load_model.h"
+#include "local_engine/numerics/sha256.h"
+#include "local_engine/reference/sampler.h"
 #include "tests/local_engine/cuda/emulation/execution.h"
 #include "tests/local_engine/cuda/emulation/memory_checks.h"
 #include "tests/local_engine/engine/backend_checks.h"
@@ -84,6 +86,51 @@ TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceOnMixedTypesOfAGguf) {
                      {.hidden_dim = 64, .feed_forward_dim = 96, .head_count = 4, .qkv_bias = true},
                      "qwen2", "mlp.up_proj.weight");
   ExpectReferenceBits(path, path);
+}
+
+// The hash of a sequence's keys, then values, layer by layer.
+std::string CacheHash(const Backend& backend, const Model& model, std::span<const int32_t> pages,
+                      size_t positions) {
+  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
+  const size_t page_size = kPagePositions * kv_dim;
+  Sha256 hash;
+  for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
+    std::vector<float> keys(pages.size() * page_size), values(keys.size());
+    for (size_t i = 0; i < pages.size(); ++i) {
+      backend.ReadPage(pages[i], layer, std::span(keys).subspan(i * page_size, page_size),
+                       std::span(values).subspan(i * page_size, page_size));
+    }
+    hash.UpdateValues(std::span<const float>(keys).first(positions * kv_dim));
+    hash.UpdateValues(std::span<const float>(values).first(positions * kv_dim));
+  }
+  return HexText(hash.Finish());
+}
+
+TEST_F(CudaBackendTest, TellsAStoryOfATrainedModelWithTheGoldenCache) {
+  const std::string folder = STORIES_FOLDER;
+  if (!std::filesystem::exists(folder + "/model.safetensors")) {
+    GTEST_SKIP() << "the model stories260k is not beside this checkout";
+  }
+  cuda_emulation::SetSchedule(kShuffled);
+  const auto model = LoadModel(folder);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::unique_ptr<Backend> backend = BackendOf(**model);
+  ASSERT_NE(backend, nullptr);
+  ASSERT_TRUE(backend->ReservePages(9).ok());
+  const std::vector<int32_t> pages = {8, 0, 7, 1, 6, 2, 5, 3, 4};
+  constexpr int32_t kBegin = 1;  // It begins a text, and ends a story.
+  int32_t token = kBegin;
+  int32_t position = 0;
+  for (; position < 257 && (position == 0 || token != kBegin); ++position) {
+    const StepSequence sequence = {pages, position, {&token, 1}, 1};
+    std::vector<SequenceOutput> outputs;
+    ASSERT_TRUE(backend->Forward({&sequence, 1}, &outputs).ok());
+    ASSERT_TRUE(outputs[0].status.ok()) << outputs[0].status;
+    token = ArgMax(outputs[0].logits);
+  }
+  // As in engine/stories_test.cc.
+  EXPECT_EQ(CacheHash(*backend, **model, pages, static_cast<size_t>(position)),
+            "b3d6e5cd366f451c560820eba7c792f158c425bb5c09fed68c9ce84dbcd5a921");
 }
 
 TEST_F(CudaBackendTest, ADecodedTokenTakesSevenLaunchesALayer) {
