@@ -88,24 +88,6 @@ TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceOnMixedTypesOfAGguf) {
   ExpectReferenceBits(path, path);
 }
 
-// The hash of a sequence's keys, then values, layer by layer.
-std::string CacheHash(const Backend& backend, const Model& model, std::span<const int32_t> pages,
-                      size_t positions) {
-  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
-  const size_t page_size = kPagePositions * kv_dim;
-  Sha256 hash;
-  for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
-    std::vector<float> keys(pages.size() * page_size), values(keys.size());
-    for (size_t i = 0; i < pages.size(); ++i) {
-      backend.ReadPage(pages[i], layer, std::span(keys).subspan(i * page_size, page_size),
-                       std::span(values).subspan(i * page_size, page_size));
-    }
-    hash.UpdateValues(std::span<const float>(keys).first(positions * kv_dim));
-    hash.UpdateValues(std::span<const float>(values).first(positions * kv_dim));
-  }
-  return HexText(hash.Finish());
-}
-
 TEST_F(CudaBackendTest, TellsAStoryOfATrainedModelWithTheGoldenCache) {
   const std::string folder = STORIES_FOLDER;
   if (!std::filesystem::exists(folder + "/model.safetensors")) {
@@ -129,7 +111,7 @@ TEST_F(CudaBackendTest, TellsAStoryOfATrainedModelWithTheGoldenCache) {
     token = ArgMax(outputs[0].logits);
   }
   // As in engine/stories_test.cc.
-  EXPECT_EQ(CacheHash(*backend, **model, pages, static_cast<size_t>(position)),
+  EXPECT_EQ(HexText(CacheDigest(*backend, **model, pages, static_cast<size_t>(position))),
             "b3d6e5cd366f451c560820eba7c792f158c425bb5c09fed68c9ce84dbcd5a921");
 }
 

@@ -95,6 +95,24 @@ inline size_t Differences(const std::vector<float>& a, const std::vector<float>&
   return count;
 }
 
+// Over a sequence's keys, then values, layer by layer.
+inline Sha256Digest CacheDigest(const Backend& backend, const Model& model,
+                                std::span<const int32_t> pages, size_t positions) {
+  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
+  const size_t page_size = kPagePositions * kv_dim;
+  Sha256 hash;
+  for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
+    std::vector<float> keys(pages.size() * page_size), values(keys.size());
+    for (size_t i = 0; i < pages.size(); ++i) {
+      backend.ReadPage(pages[i], layer, std::span(keys).subspan(i * page_size, page_size),
+                       std::span(values).subspan(i * page_size, page_size));
+    }
+    hash.UpdateValues(std::span<const float>(keys).first(positions * kv_dim));
+    hash.UpdateValues(std::span<const float>(values).first(positions * kv_dim));
+  }
+  return hash.Finish();
+}
+
 // As in golden_models.h, a token a step.
 inline std::string HashOf(Backend* backend, const Model& model) {
   EXPECT_TRUE(backend->ReservePages(2).ok());
@@ -107,20 +125,7 @@ inline std::string HashOf(Backend* backend, const Model& model) {
     EXPECT_TRUE(backend->Forward({&sequence, 1}, &outputs).ok());
     hash.UpdateValues(std::span<const float>(outputs.at(0).logits));
   }
-  const auto kv_dim = static_cast<size_t>(model.config.kv_head_count * model.config.head_dim);
-  const size_t page_size = kPagePositions * kv_dim;
-  Sha256 of_cache;
-  for (int32_t layer = 0; layer < model.config.layer_count; ++layer) {
-    std::vector<float> keys(2 * page_size);
-    std::vector<float> values(2 * page_size);
-    for (size_t i = 0; i < pages.size(); ++i) {
-      backend->ReadPage(pages[i], layer, std::span(keys).subspan(i * page_size, page_size),
-                        std::span(values).subspan(i * page_size, page_size));
-    }
-    of_cache.UpdateValues(std::span<const float>(keys).first(kGoldenLength * kv_dim));
-    of_cache.UpdateValues(std::span<const float>(values).first(kGoldenLength * kv_dim));
-  }
-  const Sha256Digest digest = of_cache.Finish();
+  const Sha256Digest digest = CacheDigest(*backend, model, pages, kGoldenLength);
   hash.Update(digest.data(), digest.size());
   return HexText(hash.Finish());
 }
