@@ -53,18 +53,18 @@ std::string Describe(const ModelView& view) {
   for (const Choice& choice : view.choices) {
     for (const std::string& sealed : choice.sealed_reasoning) out << "sealed " << sealed << "\n";
     for (const int64_t id : choice.token_ids) out << "id " << id << "\n";
-    out << "stopped at " << choice.stopped_at << "\nchoice " << choice.index << " content " << Show(choice.content) << " reasoning "
-        << choice.reasoning << " refusal " << choice.refusal << " finish " << choice.finish_reason
-        << "\n";
+    out << "stopped at " << choice.stopped_at << "\nchoice " << choice.index << " content "
+        << Show(choice.content) << " reasoning " << choice.reasoning << " refusal "
+        << choice.refusal << " finish " << choice.finish_reason << "\n";
     Show(choice.tool_calls, out);
     Show(choice.logprobs, out);
     Show(choice.refusal_logprobs, out);
   }
   const Usage& usage = view.usage;
   out << "usage " << Show(usage.prompt_tokens) << Show(usage.completion_tokens)
-      << Show(usage.total_tokens) << Show(usage.cached_tokens) << Show(usage.cache_write_tokens) << Show(usage.reasoning_tokens)
-      << "\nerror " << view.error_kind << " " << view.error_message << "\nend " << view.end_marker
-      << " " << DescribeEnd(view.end_state, view.end_detail) << "\n";
+      << Show(usage.total_tokens) << Show(usage.cached_tokens) << Show(usage.cache_write_tokens)
+      << Show(usage.reasoning_tokens) << "\nerror " << view.error_kind << " " << view.error_message
+      << "\nend " << view.end_marker << " " << DescribeEnd(view.end_state, view.end_detail) << "\n";
   for (const int64_t id : view.prompt_token_ids) out << "prompt id " << id << "\n";
   Show(view.prompt_logprobs, out);
   for (const auto& [name, value] : view.facts) out << "fact " << name << " " << value << "\n";
