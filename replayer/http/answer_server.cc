@@ -304,4 +304,14 @@ int64_t AnswerServer::asked() const {
   return impl_->desk.asked();
 }
 
+bool AnswerServer::Drain(int64_t timeout_ms) {
+  constexpr auto kStep = std::chrono::milliseconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (impl_->desk.under_way() > 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kStep);
+  }
+  return true;
+}
+
 }  // namespace reenact::replayer

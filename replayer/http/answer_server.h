@@ -37,6 +37,8 @@ class AnswerServer {
 
   std::string url() const;  // "http://127.0.0.1:41234"
   int64_t asked() const;    // Requests for an answer, whether or not there was one.
+  // Waits until each answer was written, or its client has gone. False: `timeout_ms` passed.
+  bool Drain(int64_t timeout_ms);
 
  private:
   struct Impl;

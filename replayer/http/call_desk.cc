@@ -27,8 +27,8 @@ Upstream FromUrl(std::string url) {
   const size_t host = scheme == std::string::npos ? 0 : scheme + 3;
   const size_t path = std::min(url.find_first_of("/?#", host), url.size());
   upstream.host = url.substr(host, path - host);
-  upstream.target = url.substr(path);
-  if (!upstream.target.starts_with('/')) upstream.target.insert(0, "/");
+  if (path == url.size() || url[path] != '/') upstream.target = '/';
+  upstream.target += url.substr(path);
   upstream.url = std::move(url);
   return upstream;
 }
@@ -108,7 +108,8 @@ void CallDesk::MoveToRecord(Place* place) const {
   }
 }
 
-HttpReply CallDesk::NextAttempt(uint64_t token, OpenCall* open) const {
+HttpReply CallDesk::NextAttempt(uint64_t token, OpenCall* open) {
+  ++under_way_;
   return {AnswerOf(*open->call, open->next_attempt++), token};
 }
 
@@ -151,6 +152,7 @@ void CallDesk::Done(uint64_t token, uint64_t sent, bool whole) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = open_.find(token);
   if (token == 0 || found == open_.end()) return;
+  --under_way_;
   OpenCall& open = found->second;
   open.consumed += sent;
   const auto attempts = static_cast<size_t>(schema::AttemptCount(open.call->exchange));
@@ -167,6 +169,11 @@ void CallDesk::Done(uint64_t token, uint64_t sent, bool whole) {
 int64_t CallDesk::asked() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return asked_;
+}
+
+int64_t CallDesk::under_way() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return under_way_;
 }
 
 }  // namespace reenact::replayer

@@ -42,6 +42,8 @@ class CallDesk {
   void Done(uint64_t token, uint64_t sent, bool whole);
 
   int64_t asked() const;
+  // Replies whose Done is still to come.
+  int64_t under_way() const;
 
  private:
   // A record of which some attempts are still to be asked for.
@@ -59,7 +61,7 @@ class CallDesk {
 
   Place PlaceOf(const HttpQuestion& question) const;
   void MoveToRecord(Place* place) const;
-  HttpReply NextAttempt(uint64_t token, OpenCall* open) const;
+  HttpReply NextAttempt(uint64_t token, OpenCall* open);
   HttpReply Miss(const schema::Diverged& diverged, const Place& place) const;
 
   ReplaySession* const session_;
@@ -67,6 +69,7 @@ class CallDesk {
   mutable std::mutex mutex_;           // Guards all that follows.
   std::map<uint64_t, OpenCall> open_;  // By call token.
   int64_t asked_ = 0;
+  int64_t under_way_ = 0;
 };
 
 }  // namespace reenact::replayer

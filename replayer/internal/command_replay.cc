@@ -189,6 +189,9 @@ class CommandReplay {
       session_.NoteInterrupted(Interrupted() ? "interrupted" : "timeout");
       return;
     }
+    // The program has the answers; that they were written is still to be noted.
+    constexpr int64_t kDrainMs = 2'000;
+    server_->Drain(kDrainMs);
     const int status = process_->status();
     schema::CommandEnd end;
     if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
