@@ -102,10 +102,11 @@ void ReportRun(const Fixture& fixture, const replayer::RunnerResult& result,
 }
 
 int Run(const FixtureOptions& options, const Context& context) {
-  absl::StatusOr<replayer::RunnerOptions> runner = ToRunnerOptions(options.flags, context);
-  if (!runner.ok()) return Fail(context, runner.status());
   absl::StatusOr<Fixture> fixture = ReadFixture(options.file);
   if (!fixture.ok()) return Fail(context, fixture.status());
+  absl::StatusOr<replayer::RunnerOptions> runner =
+      ToRunnerOptions(options.flags, context, fixture->tape.run);
+  if (!runner.ok()) return Fail(context, runner.status());
   auto result = ReplayOnce(fixture->tape, *runner);
   if (!result.ok()) return Fail(context, result.status());
   result->report.derived = {};  // Not kept: a fixture is run often.
@@ -120,13 +121,14 @@ int Run(const FixtureOptions& options, const Context& context) {
 }
 
 int Update(const FixtureOptions& options, const Context& context) {
-  absl::StatusOr<replayer::RunnerOptions> runner = ToRunnerOptions(options.flags, context);
+  absl::StatusOr<Fixture> fixture = ReadFixture(options.file);
+  if (!fixture.ok()) return Fail(context, fixture.status());
+  absl::StatusOr<replayer::RunnerOptions> runner =
+      ToRunnerOptions(options.flags, context, fixture->tape.run);
   if (!runner.ok()) return Fail(context, runner.status());
   if (!runner->replay.overrides.empty()) {
     return Refuse(context, "what an override caused must not become the expectation; leave it out");
   }
-  absl::StatusOr<Fixture> fixture = ReadFixture(options.file);
-  if (!fixture.ok()) return Fail(context, fixture.status());
   auto result = ReplayOnce(fixture->tape, *runner);
   if (!result.ok()) return Fail(context, result.status());
   const schema::RecordedRun old_tape = fixture->tape;

@@ -93,12 +93,13 @@ void PrintText(const VerbOptions& options, const schema::RecordedRun& tape,
 }
 
 int Replay(const VerbOptions& options, const Context& context) {
-  absl::StatusOr<replayer::RunnerOptions> runner = ToRunnerOptions(options.flags, context);
-  if (!runner.ok()) return Fail(context, runner.status());
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto tape = LoadRun(reader->get(), options.run);
   if (!tape.ok()) return FailReading(context, **reader, tape.status());
+  absl::StatusOr<replayer::RunnerOptions> runner =
+      ToRunnerOptions(options.flags, context, tape->run);
+  if (!runner.ok()) return Fail(context, runner.status());
   NoteProblems(context, (*reader)->problems());
 
   std::vector<ReplayOutcome> outcomes;

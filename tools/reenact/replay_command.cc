@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "schema/recorded_command.h"
 #include "tools/reenact/interruption.h"
 #include "tools/reenact/override_check.h"
 #include "tools/reenact/terminal_text.h"
@@ -81,8 +82,9 @@ void AddReplayFlags(CLI::App* verb, ReplayFlags* flags) {
 }
 
 absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags,
-                                                        const Context& context) {
-  if (context.command.empty()) {
+                                                        const Context& context,
+                                                        const schema::Run& run) {
+  if (context.command.empty() && !schema::CommandOf(run)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "which program should run? Name it as it runs in production, after --: reenact ",
         context.verb, " ... -- ./service --port 8080"));
@@ -153,7 +155,7 @@ std::string ReproducingCommand(const std::string& store, const std::string& verb
   if (flags.timeout != ReplayFlags().timeout) line += " --timeout " + ShellQuoted(flags.timeout);
   if (flags.no_guard) line += " --no-guard";
   if (flags.require_guard) line += " --require-guard";
-  line += " --";
+  if (!command.empty()) line += " --";
   for (const std::string& word : command) line += " " + ShellQuoted(word);
   return line;
 }

@@ -31,10 +31,12 @@ struct ReplayFlags {
 
 void AddReplayFlags(CLI::App* verb, ReplayFlags* flags);
 
+// `run`: what is to be replayed; without a command it must be a recorded command's.
 // Errors: InvalidArgument: no command, an override or a timeout that cannot be read, a file of an
 // override (`=@FILE`) that is not there.
 absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags,
-                                                        const Context& context);
+                                                        const Context& context,
+                                                        const schema::Run& run);
 
 // Runs the program against the tape. Its standard output goes to standard error, so that a report
 // on standard output is the report alone. Ctrl-C ends the program, and then this process.
