@@ -146,6 +146,7 @@ std::string_view WithoutFolders(std::string_view path) {
 // "TOKEN" alone means nothing as a key of a body; as the last word of a variable it is a
 // credential.
 bool EndsInCredentialWord(std::string_view name) {
+  if (name == "PWD" || name == "OLDPWD") return false;  // Of a shell: a working directory.
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
     return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);

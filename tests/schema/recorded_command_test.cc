@@ -93,7 +93,8 @@ TEST(RecordedCommand, ValuesOfCredentialsAreNotKept) {
                            "AWS_SECRET_ACCESS_KEY", "NPM_PAT", "SESSION_COOKIE"}) {
     EXPECT_EQ(CommandVariable(name, "hunter22").second, kRedactedMark) << name;
   }
-  for (const char* name : {"PATH", "MONKEY_PATCH", "LANG", "TOKENIZERS_PARALLELISM"}) {
+  for (const char* name :
+       {"PATH", "PWD", "OLDPWD", "MONKEY_PATCH", "LANG", "TOKENIZERS_PARALLELISM"}) {
     EXPECT_EQ(CommandVariable(name, "/srv").second, "/srv") << name;
   }
   EXPECT_EQ(CommandVariable("OPENAI_API_KEY", "").second, "");

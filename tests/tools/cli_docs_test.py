@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-VERBS = ["list", "show", "search", "diff",
+VERBS = ["record", "proxy", "list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
          "replay", "fixture add", "fixture run", "fixture update",
          "export", "import", "verify", "doctor",

@@ -141,6 +141,8 @@ int Main(int argc, char** argv) {
   app.add_option("--store", context.store, "store folder or bundle file")->type_name("DIR|FILE");
   app.add_flag("--json", context.json, "JSON on standard output");
   app.set_version_flag("--version", "reenact " REENACT_VERSION);
+  AddRecordVerb(&app, &context);
+  AddProxyVerb(&app, &context);
   AddListVerb(&app, &context);
   AddShowVerb(&app, &context);
   AddSearchVerb(&app, &context);

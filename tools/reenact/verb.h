@@ -53,6 +53,8 @@ void AddShowVerb(CLI::App* app, Context* context);
 void AddSearchVerb(CLI::App* app, Context* context);
 void AddDiffVerb(CLI::App* app, Context* context);
 void AddIncidentVerb(CLI::App* app, Context* context);
+void AddRecordVerb(CLI::App* app, Context* context);
+void AddProxyVerb(CLI::App* app, Context* context);
 void AddReplayVerb(CLI::App* app, Context* context);
 void AddFixtureVerb(CLI::App* app, Context* context);
 void AddExportVerb(CLI::App* app, Context* context);

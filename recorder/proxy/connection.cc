@@ -1,0 +1,302 @@
+#include "recorder/proxy/connection.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+
+#include "recorder/proxy/address_rules.h"
+
+namespace reenact::proxy {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+constexpr uint32_t kHeadLimit = 128 << 10;
+constexpr size_t kInputLimit = 256 << 10;
+// Bytes of an answer that wait for the client before the upstream is made to wait.
+constexpr size_t kAnswerAhead = 256 << 10;
+// Beast reads as much as its buffer has room for.
+constexpr size_t kHeadRoom = 8 << 10;
+constexpr size_t kBodyRoom = 64 << 10;
+// A buffer that once was large does not stay so on a connection that is kept.
+constexpr size_t kKeptBuffer = 64 << 10;
+
+constexpr std::string_view kHealthPath = "/reenact/health";
+
+std::string Text(boost::beast::string_view text) {
+  return std::string(text.data(), text.size());
+}
+
+bool IsWholeUrl(std::string_view target) {
+  return target.starts_with("http://") || target.starts_with("https://");
+}
+
+}  // namespace
+
+Connection::Connection(ProxyCore* core, asio::ip::tcp::socket socket, uint64_t number)
+    : core_(core), socket_(std::move(socket)), number_(number), input_(kInputLimit) {
+  core_->connections.insert(this);
+}
+
+Connection::~Connection() {
+  core_->connections.erase(this);
+  core_->runs.ForgetConnection(number_);
+}
+
+void Connection::Start() {
+  Error ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  ReadHead();
+}
+
+void Connection::StopSoon() {
+  if (!exchange_) Close();
+}
+
+void Connection::Close() {
+  if (closed_) return;
+  closed_ = true;
+  const std::shared_ptr<Connection> self = std::move(self_);
+  if (exchange_ && !answer_done_) exchange_->CutOff();
+  exchange_.reset();
+  Error ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+}
+
+// --- requests ---
+
+void Connection::ReadHead() {
+  parser_.emplace();
+  if (input_.size() == 0 && input_.capacity() > kHeadRoom) input_.shrink_to_fit();
+  input_.reserve(kHeadRoom);
+  parser_->header_limit(kHeadLimit);
+  // No limit; Boost 1.74 takes none for a limit of nothing.
+  parser_->body_limit(std::numeric_limits<uint64_t>::max());
+  http::async_read_header(
+      socket_, input_, *parser_, [self = shared_from_this()](Error error, size_t) {
+        if (self->closed_) return;
+        if (!error) return self->OnHead();
+        const bool is_http =
+            error != http::error::end_of_stream &&
+            error.category() == make_error_code(http::error::end_of_stream).category();
+        if (!is_http) return self->Close();
+        self->Refuse({}, MakeOwnError(400, "not_http", error.message()));
+      });
+}
+
+ClientRequest Connection::TakeRequest() const {
+  const auto& message = parser_->get();
+  ClientRequest request;
+  request.method = Text(message.method_string());
+  request.target = Text(message.target());
+  request.is_version_1_1 = message.version() >= 11;
+  for (const auto& field : message) {
+    request.headers.emplace_back(Text(field.name_string()), Text(field.value()));
+  }
+  if (parser_->content_length()) request.content_length = *parser_->content_length();
+  request.chunked = parser_->chunked();
+  request.keep_alive = parser_->keep_alive();
+  return request;
+}
+
+void Connection::OnHead() {
+  ClientRequest request = TakeRequest();
+  if (AnswerOwn(request)) return;
+  std::optional<Destination> destination = DestinationOf(request);
+  if (!destination) {
+    std::string known;
+    for (const Route& route : core_->options.routes.routes()) known += " /" + route.name;
+    return Refuse(
+        request, MakeOwnError(404, "no_route",
+                              "no route for " + request.method + " to this path; routes:" + known));
+  }
+  BeginExchange(std::move(request), *std::move(destination));
+}
+
+bool Connection::AnswerOwn(const ClientRequest& request) {
+  if (request.method == "CONNECT") {
+    const std::string host = request.target.substr(0, request.target.rfind(':'));
+    ++core_->report.not_seen[host];
+    Refuse(request, MakeOwnError(405, "no_tunnels",
+                                 "a tunnel to " + host +
+                                     " cannot be recorded; give the client a base URL of a route"));
+    return true;
+  }
+  if (!IsWholeUrl(request.target) && !IsLoopbackAuthority(FindHeader(request.headers, "host"))) {
+    Refuse(request, MakeOwnError(421, "foreign_host", "the Host header names another machine"));
+    return true;
+  }
+  if (EqualsIgnoringCase(FindHeader(request.headers, "sec-fetch-site"), "cross-site")) {
+    Refuse(request, MakeOwnError(403, "cross_site", "a web page may not use this proxy"));
+    return true;
+  }
+  if (HasToken(request.headers, "connection", "upgrade") &&
+      !FindHeader(request.headers, "upgrade").empty()) {
+    ++core_->report.not_seen[std::string(FindHeader(request.headers, "upgrade")) + " connection"];
+    Refuse(request, MakeOwnError(501, "no_upgrades", "WebSockets and the like cannot be recorded"));
+    return true;
+  }
+  if (request.target != kHealthPath) return false;
+  Refuse(request, MakeOwnJson("{\"status\":\"ok\",\"in_flight\":" +
+                              std::to_string(core_->report.in_flight) + "}"));
+  return true;
+}
+
+std::optional<Destination> Connection::DestinationOf(const ClientRequest& request) const {
+  if (!IsWholeUrl(request.target)) return core_->options.routes.Resolve(request.target);
+  std::optional<Destination> whole = ResolveWholeUrl(request.target);
+  if (!whole || !request.target.starts_with("http://")) return std::nullopt;
+  // Clients that have this proxy as their HTTP proxy and a route of it as their base URL.
+  const std::string own = ":" + std::to_string(core_->upstream.own_port);
+  if (whole->host.ends_with(own) && IsLoopbackAuthority(whole->host)) {
+    return core_->options.routes.Resolve(whole->target);
+  }
+  return whole;
+}
+
+// The answer is the proxy's own; a body that comes with the request is not waited for.
+void Connection::Refuse(const ClientRequest& request, const OwnAnswer& answer) {
+  const bool keep_alive = request.keep_alive && !request.has_body() && !request.method.empty() &&
+                          request.method != "CONNECT";
+  Write(answer.Serialize(request.method, keep_alive));
+  AnswerDone(keep_alive);
+}
+
+void Connection::BeginExchange(ClientRequest request, Destination destination) {
+  std::shared_ptr<RecordedRun> run = core_->runs.RunOf(request.headers, number_, SteadyNow());
+  const bool waits = request.awaits_continue();
+  exchange_ = std::make_unique<Exchange>(core_, this, std::move(request), std::move(destination),
+                                         std::move(run));
+  self_ = shared_from_this();
+  exchange_->Start();
+  if (parser_->is_done()) {
+    exchange_->FinishRequest();
+    WatchClient();
+  } else if (!waits) {
+    ReadBody();
+  }
+}
+
+// --- bodies of requests ---
+
+void Connection::WantRequestBytes() {
+  // Called from within libcurl: goes on when that has returned.
+  if (!reading_body_ && exchange_ && !parser_->is_done()) ReadBody();
+}
+
+void Connection::ReadBody() {
+  if (reading_body_ || !exchange_->request_room()) return;
+  reading_body_ = true;
+  input_.reserve(kBodyRoom);
+  if (!body_piece_) body_piece_ = std::make_unique<std::array<char, 64 << 10>>();
+  auto& body = parser_->get().body();
+  body.data = body_piece_->data();
+  body.size = body_piece_->size();
+  body.more = true;
+  http::async_read_some(socket_, input_, *parser_,
+                        [self = shared_from_this()](Error error, size_t) {
+                          self->reading_body_ = false;
+                          if (!self->closed_ && self->exchange_) self->OnBody(error);
+                        });
+}
+
+void Connection::OnBody(Error error) {
+  if (error && error != http::error::need_buffer) return ClientGone();
+  const size_t size = body_piece_->size() - parser_->get().body().size;
+  if (size != 0) exchange_->AppendRequest({body_piece_->data(), size});
+  if (!exchange_) return;
+  if (!parser_->is_done()) return ReadBody();
+  body_piece_.reset();
+  exchange_->FinishRequest();
+  WatchClient();
+}
+
+// --- the client going away ---
+
+// Nothing is read from the client while it waits for its answer: only that it is still there.
+void Connection::WatchClient() {
+  if (watching_ || closed_) return;
+  watching_ = true;
+  socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                     [self = shared_from_this()](Error error) { self->OnClientStirs(error); });
+}
+
+void Connection::OnClientStirs(Error error) {
+  watching_ = false;
+  if (closed_ || !exchange_ || answer_done_ || !exchange_->request_finished()) return;
+  char byte = 0;
+  const ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return WatchClient();
+  // Bytes are the next request, sent ahead: it will be read in its turn.
+  if (!error && got > 0) return;
+  ClientGone();
+}
+
+void Connection::ClientGone() {
+  if (closed_) return;
+  if (exchange_ && !answer_done_) exchange_->OnClientGone();
+  answer_done_ = true;  // There is nothing to cut off any more.
+  Close();
+}
+
+// --- answers ---
+
+bool Connection::has_room() const {
+  return waiting_.size() + (write_under_way_ ? writing_.size() : 0) < kAnswerAhead;
+}
+
+void Connection::Write(std::string_view bytes) {
+  if (closed_) return;
+  waiting_.append(bytes);
+  if (!write_under_way_) StartWriting();
+}
+
+void Connection::StartWriting() {
+  write_under_way_ = true;
+  writing_.swap(waiting_);
+  waiting_.clear();
+  asio::async_write(socket_, asio::buffer(writing_),
+                    [self = shared_from_this()](Error error, size_t) { self->OnWritten(error); });
+}
+
+void Connection::OnWritten(Error error) {
+  write_under_way_ = false;
+  if (closed_) return;
+  if (error) return ClientGone();
+  if (writing_.capacity() > kKeptBuffer) writing_ = {};
+  writing_.clear();
+  if (!waiting_.empty()) {
+    StartWriting();
+  } else if (answer_done_) {
+    return EndExchange();
+  }
+  if (exchange_ && !answer_done_ && has_room()) exchange_->OnClientRoom();
+}
+
+void Connection::AnswerDone(bool keep_alive) {
+  answer_done_ = true;
+  keep_alive_ = keep_alive && !core_->stopping;
+  if (write_under_way_) return;
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    if (!self->closed_ && self->answer_done_ && !self->write_under_way_) self->EndExchange();
+  });
+}
+
+void Connection::EndExchange() {
+  exchange_.reset();
+  if (!keep_alive_) return Close();
+  self_.reset();
+  answer_done_ = false;
+  ReadHead();
+}
+
+}  // namespace reenact::proxy

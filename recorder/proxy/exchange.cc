@@ -1,0 +1,239 @@
+#include "recorder/proxy/exchange.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <boost/beast/http/status.hpp>
+
+#include "recorder/proxy/own_answer.h"
+#include "reenact/internal/curl_codes.hpp"
+#include "schema/dialect.h"
+
+namespace reenact::proxy {
+namespace {
+
+// Bytes of a request that wait for the upstream before the client is made to wait.
+constexpr size_t kRequestAhead = 256 << 10;
+
+std::string StatusLine(const AnswerHead& head) {
+  std::string reason = head.reason;
+  if (reason.empty() && !head.has_version_1) {
+    const auto status = boost::beast::http::int_to_status(static_cast<unsigned>(head.status));
+    reason = std::string(boost::beast::http::obsolete_reason(status));
+  }
+  return "HTTP/1.1 " + std::to_string(head.status) + " " + reason + "\r\n";
+}
+
+void AppendHeader(std::string_view name, std::string_view value, std::string* out) {
+  out->append(name).append(": ").append(value).append("\r\n");
+}
+
+Headers HeadersForUpstream(const ClientRequest& request) {
+  Headers kept;
+  for (auto& header : EndToEndHeaders(request.headers)) {
+    if (EqualsIgnoringCase(header.first, "host")) continue;
+    if (EqualsIgnoringCase(header.first, "content-length")) continue;
+    if (EqualsIgnoringCase(header.first, "x-reenact-run")) continue;
+    kept.push_back(std::move(header));
+  }
+  return kept;
+}
+
+}  // namespace
+
+Exchange::Exchange(ProxyCore* core, ClientStream* client, ClientRequest request,
+                   Destination destination, std::shared_ptr<RecordedRun> run)
+    : core_(core),
+      client_(client),
+      request_(std::move(request)),
+      destination_(std::move(destination)),
+      run_(std::move(run)),
+      body_(&core->body_budget) {
+  ++core_->report.in_flight;
+}
+
+Exchange::~Exchange() {
+  --core_->report.in_flight;
+}
+
+void Exchange::Start() {
+  UpstreamRequest upstream;
+  upstream.method = request_.method;
+  upstream.url = destination_.url;
+  upstream.headers = HeadersForUpstream(request_);
+  // "Content-Length: 0" is not the same as none, to some servers.
+  upstream.has_body = request_.chunked || request_.content_length.has_value();
+  if (!request_.chunked) upstream.content_length = request_.content_length;
+  transfer_.emplace(&core_->curl, &body_, this);
+  transfer_->Start(upstream, core_->upstream);
+}
+
+// --- the request ---
+
+void Exchange::AppendRequest(std::string_view bytes) {
+  body_.Append(bytes);
+  transfer_->Resume();
+}
+
+void Exchange::FinishRequest() {
+  body_.Finish();
+  if (run_) BeginRecording();
+  if (request_.has_body()) transfer_->Resume();
+}
+
+bool Exchange::request_room() const {
+  return body_.unread() < kRequestAhead;
+}
+
+void Exchange::OnRequestMoves() {
+  SendContinue();
+  client_->WantRequestBytes();
+}
+
+// The upstream wants the body, whether or not it said so: see EXPECT_100_TIMEOUT of libcurl.
+void Exchange::SendContinue() {
+  if (continued_ || answered_ || !request_.awaits_continue()) return;
+  continued_ = true;
+  client_->Write("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+void Exchange::BeginRecording() {
+  bool decoded = false;
+  const std::string body = DecodedBody(body_.is_whole() ? body_.bytes() : "",
+                                       FindHeader(request_.headers, "content-encoding"), &decoded);
+  const schema::CallKind kind = schema::ClassifyCall({.method = request_.method,
+                                                      .host = destination_.host,
+                                                      .route = destination_.route,
+                                                      .target = destination_.target,
+                                                      .body = body});
+  if (kind.is_telemetry) {
+    ++core_->report.telemetry;
+    run_.reset();
+    return;
+  }
+  ++(kind.boundary == schema::Boundary::kModel ? core_->report.model_calls
+                                               : core_->report.http_calls);
+  const RequestToRecord record{.method = request_.method,
+                               .url = destination_.url,
+                               .headers = &request_.headers,
+                               .body = body};
+  recording_.Begin(std::exchange(run_, nullptr), record, kind);
+  if (!body_.is_whole()) {
+    recording_.AddFact("request_not_kept", std::to_string(body_.size()) + " bytes");
+  } else if (!body_.finished()) {
+    recording_.AddFact("request_unfinished", "answered or abandoned before its end");
+  }
+  if (decoded) {
+    recording_.AddFact("request_encoding",
+                       std::string(FindHeader(request_.headers, "content-encoding")));
+  }
+}
+
+// --- the answer ---
+
+void Exchange::OnInterim(const AnswerHead& head) {
+  if (head.status == 100) return SendContinue();
+  if (!request_.is_version_1_1) return;
+  std::string out = StatusLine(head);
+  for (const auto& [name, value] : head.headers) AppendHeader(name, value, &out);
+  client_->Write(out + "\r\n");
+}
+
+Exchange::Framing Exchange::ChooseFraming(const AnswerHead& head) const {
+  if (request_.method == "HEAD" || head.status == 204 || head.status == 304) return Framing::kNone;
+  if (head.content_length) return Framing::kLength;
+  const bool has_own_end = head.chunked || !head.has_version_1;
+  return has_own_end && request_.is_version_1_1 ? Framing::kChunked : Framing::kUntilClose;
+}
+
+void Exchange::OnHead(const AnswerHead& head) {
+  answered_ = true;
+  framing_ = ChooseFraming(head);
+  std::string out = StatusLine(head);
+  for (const auto& [name, value] : EndToEndHeaders(head.headers)) AppendHeader(name, value, &out);
+  if (framing_ == Framing::kChunked) AppendHeader("Transfer-Encoding", "chunked", &out);
+  const bool closes = !request_.keep_alive || framing_ == Framing::kUntilClose;
+  if (closes && request_.is_version_1_1) AppendHeader("Connection", "close", &out);
+  if (!closes && !request_.is_version_1_1) AppendHeader("Connection", "keep-alive", &out);
+  client_->Write(out + "\r\n");
+  // An answer before the end of the request: it is recorded with what there is of the request.
+  if (run_) BeginRecording();
+  if (recording_.begun()) recording_.Head(head.status, head.headers);
+}
+
+bool Exchange::OnBytes(std::string_view bytes) {
+  if (!client_->has_room()) {
+    paused_ = true;
+    return false;
+  }
+  if (framing_ == Framing::kChunked) {
+    char size[20];
+    const int length = std::snprintf(size, sizeof(size), "%zx\r\n", bytes.size());
+    std::string chunk;
+    chunk.reserve(bytes.size() + sizeof(size) + 2);
+    chunk.append(size, static_cast<size_t>(length)).append(bytes).append("\r\n");
+    client_->Write(chunk);
+  } else if (framing_ != Framing::kNone) {
+    client_->Write(bytes);
+  }
+  if (recording_.begun()) recording_.Bytes(bytes);
+  return true;
+}
+
+void Exchange::OnTrailer(const std::pair<std::string, std::string>& trailer) {
+  AppendHeader(trailer.first, trailer.second, &trailers_);
+}
+
+void Exchange::OnClientRoom() {
+  if (!paused_) return;
+  paused_ = false;
+  transfer_->Resume();
+}
+
+void Exchange::OnEnd(const TransferEnd& end) {
+  if (!answered_) return AnswerInstead(end);
+  if (recording_.begun()) {
+    if (end.http_version == CURL_HTTP_VERSION_2_0) recording_.AddFact("upstream_http", "2");
+    recording_.End(internal::CurlEndState(end.code),
+                   end.code == CURLE_OK ? "" : internal::CurlDetail(end.code));
+  }
+  const bool complete = end.code == CURLE_OK;
+  if (complete && framing_ == Framing::kChunked) client_->Write("0\r\n" + trailers_ + "\r\n");
+  client_->AnswerDone(complete && request_.keep_alive && framing_ != Framing::kUntilClose &&
+                      body_.finished());
+}
+
+// No answer came: the client gets one of the proxy's, and the record says whose it is.
+void Exchange::AnswerInstead(const TransferEnd& end) {
+  answered_ = true;
+  const OwnAnswer answer = AnswerForFailure(destination_.host, end);
+  if (run_) BeginRecording();
+  if (recording_.begun()) {
+    ++core_->report.proxy_answers;
+    recording_.AddFact("answered_by", "proxy");
+    recording_.Head(answer.status, answer.headers);
+    recording_.Bytes(answer.body);
+    recording_.End(internal::CurlEndState(end.code),
+                   internal::CurlDetail(end.code) + " (" + answer.code + ")");
+  }
+  const bool keep_alive = request_.keep_alive && body_.finished();
+  client_->Write(answer.Serialize(request_.method, keep_alive));
+  client_->AnswerDone(keep_alive);
+}
+
+void Exchange::OnClientGone() {
+  transfer_.reset();
+  ++core_->report.client_aborts;
+  if (run_) BeginRecording();
+  if (recording_.begun()) {
+    recording_.End(EndState::kAbandonedByCaller, "the client closed the connection");
+  }
+}
+
+void Exchange::CutOff() {
+  transfer_.reset();
+  if (run_) BeginRecording();
+  if (recording_.begun()) recording_.End(EndState::kIncomplete, "the proxy was stopped");
+}
+
+}  // namespace reenact::proxy

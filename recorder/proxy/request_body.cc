@@ -1,0 +1,36 @@
+#include "recorder/proxy/request_body.h"
+
+#include <algorithm>
+
+namespace reenact::proxy {
+
+void RequestBody::Append(std::string_view bytes) {
+  size_ += bytes.size();
+  if (whole_ && budget_->left < bytes.size()) {
+    whole_ = false;
+    budget_->left += reserved_;
+    reserved_ = 0;
+  }
+  if (whole_) {
+    budget_->left -= bytes.size();
+    reserved_ += bytes.size();
+  } else {
+    bytes_.erase(0, read_);
+    read_ = 0;
+  }
+  bytes_.append(bytes);
+}
+
+size_t RequestBody::Read(char* buffer, size_t size) {
+  const size_t taken = bytes_.copy(buffer, size, read_);
+  read_ += taken;
+  return taken;
+}
+
+bool RequestBody::Rewind() {
+  if (!whole_) return false;
+  read_ = 0;
+  return true;
+}
+
+}  // namespace reenact::proxy

@@ -1,0 +1,97 @@
+#include "tools/reenact/proxy_flags.h"
+
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace reenact::tools {
+namespace {
+
+int64_t Signed(uint64_t count) {
+  return static_cast<int64_t>(count);
+}
+
+}  // namespace
+
+void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
+  verb->add_option("--route", flags->routes,
+                   "a further upstream, reached as /NAME of the proxy; repeatable")
+      ->type_name("NAME=URL");
+  verb->add_option("--upstream-ca", flags->ca_file,
+                   "certificate authorities for upstreams, instead of the system's")
+      ->type_name("FILE");
+  verb->add_option("--connect-timeout", flags->connect_timeout_s,
+                   "how long an upstream may take to connect")
+      ->check(InRange(1, 3600))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::vector<proxy::Route>> ParseRoutes(const ProxyFlags& flags) {
+  std::vector<proxy::Route> routes;
+  for (const std::string& text : flags.routes) {
+    absl::StatusOr<proxy::Route> route = proxy::ParseRoute(text);
+    if (!route.ok()) return route.status();
+    routes.push_back(*std::move(route));
+  }
+  return routes;
+}
+
+Options RecorderOptionsFor(const std::string& store, const std::string& service,
+                           std::vector<std::string> secrets, const Context& context) {
+  Options options;
+  options.store = store;
+  options.service = service;
+  options.mode = Mode::kRecord;
+  options.secrets = std::move(secrets);
+  options.warn = [context](std::string_view text) { Note(context, text); };
+  options.close_deadline_ms = 10'000;
+  return options;
+}
+
+proxy::ProxyOptions ProxyOptionsFor(const ProxyFlags& flags, const proxy::RouteTable& routes,
+                                    Recorder* recorder, Run* run) {
+  proxy::ProxyOptions options;
+  options.routes = routes;
+  options.ca_file = flags.ca_file;
+  options.connect_timeout_ms = flags.connect_timeout_s * 1000;
+  options.recorder = recorder;
+  options.run = run;
+  return options;
+}
+
+std::string ProxyReportText(const proxy::ProxyReport& report) {
+  std::string text = "recorded " + Counted(Signed(report.model_calls), "model call") + " and " +
+                     Counted(Signed(report.http_calls), "HTTP call");
+  if (report.proxy_answers != 0) {
+    text += "; " + Counted(Signed(report.proxy_answers), "call") + " reached no upstream";
+  }
+  if (report.telemetry != 0) {
+    text += "; " + Counted(Signed(report.telemetry), "request") + " of telemetry passed on";
+  }
+  const char* separator = "; not seen: ";
+  for (const auto& [host, count] : report.not_seen) {
+    text += separator + host + " (" + std::to_string(count) + ")";
+    separator = ", ";
+  }
+  return text;
+}
+
+void WriteProxyReport(const proxy::ProxyReport& report, JsonWriter* json) {
+  json->IntField("model_calls", Signed(report.model_calls));
+  json->IntField("http_calls", Signed(report.http_calls));
+  json->IntField("telemetry", Signed(report.telemetry));
+  json->IntField("proxy_answers", Signed(report.proxy_answers));
+  json->IntField("client_aborts", Signed(report.client_aborts));
+  json->Key("not_seen");
+  json->BeginArray();
+  for (const auto& [host, count] : report.not_seen) {
+    json->BeginObject();
+    json->TextField("host", host);
+    json->IntField("count", Signed(count));
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+}  // namespace reenact::tools

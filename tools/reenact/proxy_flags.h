@@ -1,0 +1,42 @@
+// What `reenact record` and `reenact proxy` share: flags, how the proxy is set up, and how its
+// counts are told.
+
+#ifndef REENACT_TOOLS_REENACT_PROXY_FLAGS_H_
+#define REENACT_TOOLS_REENACT_PROXY_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "recorder/proxy/proxy.h"
+#include "recorder/proxy/route.h"
+#include "reenact/reenact.hpp"
+#include "tools/reenact/json_output.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+
+struct ProxyFlags {
+  std::vector<std::string> routes;
+  std::string ca_file;
+  int64_t connect_timeout_s = 30;
+};
+
+void AddProxyFlags(CLI::App* verb, ProxyFlags* flags);
+absl::StatusOr<std::vector<proxy::Route>> ParseRoutes(const ProxyFlags& flags);
+
+Options RecorderOptionsFor(const std::string& store, const std::string& service,
+                           std::vector<std::string> secrets, const Context& context);
+proxy::ProxyOptions ProxyOptionsFor(const ProxyFlags& flags, const proxy::RouteTable& routes,
+                                    Recorder* recorder, Run* run);
+
+// "recorded 3 model calls and 1 HTTP call; not seen: api.example.com (2)"
+std::string ProxyReportText(const proxy::ProxyReport& report);
+// As members of the object that is being written.
+void WriteProxyReport(const proxy::ProxyReport& report, JsonWriter* json);
+
+}  // namespace reenact::tools
+
+#endif  // REENACT_TOOLS_REENACT_PROXY_FLAGS_H_

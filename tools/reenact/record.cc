@@ -1,0 +1,255 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "recorder/proxy/proxy.h"
+#include "reenact/reenact.hpp"
+#include "schema/recorded_command.h"
+#include "tools/reenact/child_program.h"
+#include "tools/reenact/open_store.h"
+#include "tools/reenact/proxy_environment.h"
+#include "tools/reenact/proxy_flags.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+namespace {
+
+// As shells and env have it, for a program that did not start.
+constexpr int kExitNotFound = 127;
+constexpr int kExitCannotRun = 126;
+constexpr int kExitSignalled = 128;
+
+constexpr int64_t kProxyGraceMs = 1000;
+constexpr int64_t kStoreDeadlineMs = 10'000;
+// A credential that is shorter would eat ordinary text.
+constexpr size_t kShortestSecret = 8;
+
+struct RecordOptions {
+  std::string service;
+  std::vector<std::string> tags;
+  bool capture_output = false;
+  bool no_http_proxy = false;
+  ProxyFlags proxy;
+};
+
+schema::Tags Environment() {
+  schema::Tags environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+void SetVariable(const std::string& name, std::string value, schema::Tags* environment) {
+  std::erase_if(*environment, [&](const auto& variable) { return variable.first == name; });
+  environment->emplace_back(name, std::move(value));
+}
+
+std::string WorkingDirectory() {
+  std::unique_ptr<char, void (*)(void*)> path(getcwd(nullptr, 0), &free);
+  return path ? path.get() : "";
+}
+
+void ReadGit(schema::RecordedCommand* command) {
+  std::optional<std::string> commit =
+      OutputOf({"git", "-C", command->directory, "rev-parse", "HEAD"});
+  if (!commit) return;
+  while (commit->ends_with('\n')) commit->pop_back();
+  command->git_commit = *std::move(commit);
+  const std::optional<std::string> changes =
+      OutputOf({"git", "--no-optional-locks", "-C", command->directory, "status", "--porcelain",
+                "--untracked-files=no"});
+  command->git_dirty = changes && !changes->empty();
+}
+
+// Values of variables that are credentials by their name; they are to be found in no record.
+std::vector<std::string> SecretsOf(const schema::Tags& environment) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : environment) {
+    if (value.size() < kShortestSecret) continue;
+    if (schema::CommandVariable(name, value).second != value) secrets.push_back(value);
+  }
+  return secrets;
+}
+
+schema::RecordedCommand DescribeCommand(const RecordOptions& options, const Context& context,
+                                        const schema::Tags& environment,
+                                        const ProxyEnvironment& proxy) {
+  schema::RecordedCommand command;
+  command.argv = context.command;
+  command.directory = WorkingDirectory();
+  for (const auto& [name, value] : environment) {
+    command.environment.push_back(schema::CommandVariable(name, value));
+  }
+  std::sort(command.environment.begin(), command.environment.end());
+  command.proxy_environment = proxy.variables;
+  command.routes = RecordedRoutes(proxy.routes);
+  command.stdout_captured = options.capture_output;
+  command.stderr_captured = options.capture_output;
+  ReadGit(&command);
+  return command;
+}
+
+RunInfo DescribeRun(const schema::RecordedCommand& command, const RecordOptions& options,
+                    const std::string& service) {
+  RunInfo info;
+  info.entry = schema::EntryOf(command);
+  info.input = schema::EncodeCommand(command);
+  const char* const trace = std::getenv("TRACEPARENT");
+  if (trace != nullptr) info.trace_id = trace;
+  if (!command.git_commit.empty()) {
+    info.components.push_back(
+        Application(service, command.git_commit + (command.git_dirty ? "-dirty" : "")));
+  }
+  for (const std::string& tag : options.tags) {
+    const size_t equals = tag.find('=');
+    info.tags.emplace_back(tag.substr(0, equals), tag.substr(equals + 1));
+  }
+  return info;
+}
+
+void EndRun(const schema::CommandEnd& end, Run* run) {
+  const auto [state, detail] = schema::EndStateOf(end);
+  const std::string output = schema::EncodeCommandEnd(end);
+  if (state == schema::EndState::kComplete) {
+    run->Finish(output);
+  } else {
+    run->Fail(detail, output);
+  }
+}
+
+struct Recorded {
+  std::string run_id;
+  std::string store;
+  proxy::ProxyReport report;
+  uint64_t lost = 0;
+  int exit_code = 0;
+};
+
+void PrintJson(const Recorded& recorded) {
+  JsonWriter json = JsonWriter::Document("record");
+  json.TextField("run", recorded.run_id);
+  json.TextField("store", recorded.store);
+  json.IntField("exit_code", recorded.exit_code);
+  WriteProxyReport(recorded.report, &json);
+  json.IntField("lost", static_cast<int64_t>(recorded.lost));
+  json.EndObject();
+  Print(json.Take());
+}
+
+// On standard error: standard output is the program's.
+void PrintText(const Recorded& recorded, const Context& context) {
+  Note(context, ProxyReportText(recorded.report));
+  if (recorded.lost != 0) {
+    Note(context, Counted(static_cast<int64_t>(recorded.lost), "record") + " could not be stored");
+  }
+  Note(context, "run " + recorded.run_id + " in " + recorded.store + "; to read it:");
+  Note(context, "  reenact show " + recorded.run_id);
+}
+
+int FailToStart(const Context& context, const absl::Status& status) {
+  return FailWith(context, status, absl::IsNotFound(status) ? kExitNotFound : kExitCannotRun);
+}
+
+int Record(const RecordOptions& options, const Context& context) {
+  if (context.command.empty()) {
+    return Refuse(context, "which program? `reenact record -- PROGRAM ARGUMENTS`");
+  }
+  auto extra = ParseRoutes(options.proxy);
+  if (!extra.ok()) return Fail(context, extra.status());
+  auto place = FindStore(context);
+  if (!place.ok()) return Fail(context, place.status());
+  const ForwardedSignals signals;
+  const schema::Tags environment = Environment();
+  const ProxyEnvironment prepared =
+      ProxyEnvironmentFor(environment, *extra, !options.no_http_proxy);
+  for (const std::string& warning : prepared.warnings) Note(context, warning);
+  const schema::RecordedCommand command = DescribeCommand(options, context, environment, prepared);
+  const std::string service = options.service.empty()
+                                  ? command.argv[0].substr(command.argv[0].rfind('/') + 1)
+                                  : options.service;
+
+  Recorder recorder(RecorderOptionsFor(place->path, service, SecretsOf(environment), context));
+  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  Run run = recorder.StartRun(DescribeRun(command, options, service));
+  Recorded recorded{.run_id = run.run_id(), .store = place->path};
+  auto proxy =
+      proxy::Proxy::Start(ProxyOptionsFor(options.proxy, prepared.routes, &recorder, &run));
+  if (!proxy.ok()) return Fail(context, proxy.status());
+
+  ChildOptions child{.argv = context.command,
+                     .environment = environment,
+                     .capture_output = options.capture_output};
+  for (const auto& [name, value] : prepared.variables) {
+    SetVariable(name, WithProxyUrl(value, (*proxy)->url()), &child.environment);
+  }
+  // A clock shim is preloaded here, by more variables of `child.environment`; what it taped is
+  // recorded into `run` after RunChild.
+  const absl::StatusOr<schema::CommandEnd> end = RunChild(child, signals);
+  (*proxy)->Stop(kProxyGraceMs);
+  recorded.report = (*proxy)->report();
+  if (!end.ok()) {
+    run.Fail("not started: " + std::string(end.status().message()));
+    return FailToStart(context, end.status());
+  }
+  EndRun(*end, &run);
+  recorder.Flush(kStoreDeadlineMs);
+  const reenact_metrics metrics = recorder.metrics();
+  recorded.lost = metrics.accepted - metrics.stored + metrics.dropped_ring_full +
+                  metrics.dropped_disk_full + metrics.dropped_oversize +
+                  metrics.dropped_store_error + metrics.dropped_memory;
+  recorded.exit_code = end->signal != 0 ? kExitSignalled + end->signal : end->exit_status;
+  if (context.json) {
+    PrintJson(recorded);
+  } else {
+    PrintText(recorded, context);
+  }
+  return recorded.exit_code;
+}
+
+}  // namespace
+
+void AddRecordVerb(CLI::App* app, Context* context) {
+  auto options = std::make_shared<RecordOptions>();
+  CLI::App* verb = AddVerb(
+      app, context,
+      {.name = "record",
+       .summary = "Runs a program of any language and records its model and HTTP calls",
+       .example =
+           "  reenact record -- node agent.mjs\n"
+           "  reenact record --route kb=https://kb.example.com/api -- python3 agent.py\n"
+           "\n"
+           "The program's clients are pointed at a recording proxy by the variables that they "
+           "read:\n"
+           "OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL, HTTP_PROXY and others.\n"
+           "A --route is there as http://127.0.0.1:PORT/NAME, the port from one of those.\n"
+           "The exit status is the program's.",
+       .takes_command = true},
+      [options, context] { return Record(*options, *context); });
+  verb->add_option("--service", options->service, "name of the service; else the program's")
+      ->type_name("NAME");
+  verb->add_option("--tag", options->tags, "tag the run; repeatable")
+      ->type_name("NAME=VALUE")
+      ->check([](const std::string& text) {
+        return text.find('=') == std::string::npos ? "no NAME=VALUE" : std::string();
+      });
+  verb->add_flag("--capture-output", options->capture_output,
+                 "keep standard output and error, up to 256 kB each");
+  verb->add_flag("--no-http-proxy", options->no_http_proxy,
+                 "leave HTTP_PROXY alone: plain http:// calls are seen by --route only");
+  AddProxyFlags(verb, &options->proxy);
+}
+
+}  // namespace reenact::tools
