@@ -301,7 +301,8 @@ void CudaBackend::ReadPage(int32_t page, int32_t layer, std::span<float> keys,
   for (int head = 0; head < cache_.kv_head_count; ++head) {
     device_->Copy(block.data(), cache_.pages + KvBlockOffset(cache_, page, layer, head),
                   block.size());
-    if (device_->Wait() != cudaSuccess) return;  // An error of the device stays: the next step says so.
+    if (device_->Wait() != cudaSuccess)
+      return;  // An error of the device stays: the next step says so.
     for (int slot = 0; slot < kKvPagePositions; ++slot) {
       const size_t at = (Size(slot) * Size(cache_.kv_head_count) + Size(head)) * dim;
       for (int d = 0; d < cache_.head_dim; ++d) {
