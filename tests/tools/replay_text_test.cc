@@ -5,6 +5,7 @@
 #include <string>
 
 #include "schema/json_view.h"
+#include "schema/recorded_command.h"
 #include "tests/tools/sample_runs.h"
 #include "tools/reenact/exit_code.h"
 #include "tools/reenact/replay_command.h"
@@ -117,15 +118,24 @@ TEST(ReproducingCommand, CanBePastedIntoAShell) {
 
 TEST(ToRunnerOptions, RefusesWhatItCannotRun) {
   Context context;
-  EXPECT_FALSE(ToRunnerOptions({}, context).ok());  // No program.
+  EXPECT_FALSE(ToRunnerOptions({}, context, {}).ok());  // No program.
   context.command = {"./svc"};
-  EXPECT_TRUE(ToRunnerOptions({}, context).ok());
-  EXPECT_EQ(ToRunnerOptions({.timeout = "5"}, context)->timeout_ms, 5000);
-  EXPECT_EQ(ToRunnerOptions({.timeout = "2m"}, context)->timeout_ms, 120'000);
-  EXPECT_FALSE(ToRunnerOptions({.timeout = "0"}, context).ok());
-  EXPECT_FALSE(ToRunnerOptions({.timeout = "soon"}, context).ok());
-  EXPECT_FALSE(ToRunnerOptions({.overrides = {"weather=sunny"}}, context).ok());
-  EXPECT_FALSE(ToRunnerOptions({.overrides = {"tool:x=@/no/such/file"}}, context).ok());
+  EXPECT_TRUE(ToRunnerOptions({}, context, {}).ok());
+  EXPECT_EQ(ToRunnerOptions({.timeout = "5"}, context, {})->timeout_ms, 5000);
+  EXPECT_EQ(ToRunnerOptions({.timeout = "2m"}, context, {})->timeout_ms, 120'000);
+  EXPECT_FALSE(ToRunnerOptions({.timeout = "0"}, context, {}).ok());
+  EXPECT_FALSE(ToRunnerOptions({.timeout = "soon"}, context, {}).ok());
+  EXPECT_FALSE(ToRunnerOptions({.overrides = {"weather=sunny"}}, context, {}).ok());
+  EXPECT_FALSE(ToRunnerOptions({.overrides = {"tool:x=@/no/such/file"}}, context, {}).ok());
+}
+
+TEST(ToRunnerOptions, ARecordedCommandNeedsNoProgram) {
+  schema::RecordedCommand command;
+  command.argv = {"node", "agent.mjs"};
+  schema::Run run;
+  run.entry = schema::EntryOf(command);
+  run.input.bytes = schema::EncodeCommand(command);
+  EXPECT_TRUE(ToRunnerOptions({}, Context(), run).ok());
 }
 
 }  // namespace
