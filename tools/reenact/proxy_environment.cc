@@ -95,7 +95,7 @@ ProxyEnvironment ProxyEnvironmentFor(const schema::Tags& environment,
 std::vector<schema::CommandRoute> RecordedRoutes(const proxy::RouteTable& routes) {
   std::vector<schema::CommandRoute> recorded;
   for (const proxy::Route& route : routes.routes()) {
-    recorded.push_back({route.name, "/" + route.name, route.upstream});
+    recorded.push_back({route.name, "/" + route.name, route.upstream, route.implied_path});
   }
   return recorded;
 }

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "clock_shim/frozen_process.h"
 #include "recorder/proxy/proxy.h"
 #include "reenact/reenact.hpp"
 #include "schema/recorded_command.h"
@@ -18,6 +19,7 @@
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/proxy_environment.h"
 #include "tools/reenact/proxy_flags.h"
+#include "tools/reenact/terminal_text.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {
@@ -38,6 +40,7 @@ struct RecordOptions {
   std::vector<std::string> tags;
   bool capture_output = false;
   bool no_http_proxy = false;
+  bool random = false;
   ProxyFlags proxy;
 };
 
@@ -96,6 +99,8 @@ schema::RecordedCommand DescribeCommand(const RecordOptions& options, const Cont
   std::sort(command.environment.begin(), command.environment.end());
   command.proxy_environment = proxy.variables;
   command.routes = RecordedRoutes(proxy.routes);
+  command.clock_frozen = true;
+  command.random_frozen = options.random;
   command.stdout_captured = options.capture_output;
   command.stderr_captured = options.capture_output;
   ReadGit(&command);
@@ -120,6 +125,22 @@ RunInfo DescribeRun(const schema::RecordedCommand& command, const RecordOptions&
   return info;
 }
 
+// What the clock shim read becomes part of the run; call when the program has ended.
+void AddTape(const clock_shim::FrozenProcess& frozen, Run* run) {
+  for (const schema::Component& part : frozen.TakeTape()) {
+    run->AddComponent({part.kind, part.name, part.version, part.content.bytes});
+  }
+}
+
+// Programs whose clock a replay cannot give back: told now, while they can still be started in
+// another way and recorded again.
+std::vector<std::string> NotFrozen(const clock_shim::FrozenReport& report,
+                                   const std::string& program) {
+  std::vector<std::string> programs = report.unreached;
+  if (!report.reached) programs.insert(programs.begin(), program);
+  return programs;
+}
+
 void EndRun(const schema::CommandEnd& end, Run* run) {
   const auto [state, detail] = schema::EndStateOf(end);
   const std::string output = schema::EncodeCommandEnd(end);
@@ -130,10 +151,16 @@ void EndRun(const schema::CommandEnd& end, Run* run) {
   }
 }
 
+uint64_t LostRecords(const reenact_metrics& metrics) {
+  return metrics.accepted - metrics.stored + metrics.dropped_ring_full + metrics.dropped_disk_full +
+         metrics.dropped_oversize + metrics.dropped_store_error + metrics.dropped_memory;
+}
+
 struct Recorded {
   std::string run_id;
   std::string store;
   proxy::ProxyReport report;
+  std::vector<std::string> clock_not_frozen;  // Programs.
   uint64_t lost = 0;
   int exit_code = 0;
 };
@@ -144,6 +171,7 @@ void PrintJson(const Recorded& recorded) {
   json.TextField("store", recorded.store);
   json.IntField("exit_code", recorded.exit_code);
   WriteProxyReport(recorded.report, &json);
+  json.TextsField("clock_not_frozen", recorded.clock_not_frozen);
   json.IntField("lost", static_cast<int64_t>(recorded.lost));
   json.EndObject();
   Print(json.Take());
@@ -152,11 +180,16 @@ void PrintJson(const Recorded& recorded) {
 // On standard error: standard output is the program's.
 void PrintText(const Recorded& recorded, const Context& context) {
   Note(context, ProxyReportText(recorded.report));
+  for (const std::string& program : recorded.clock_not_frozen) {
+    Note(context, "clock not frozen, a replay proves less: " + Printable(program));
+  }
   if (recorded.lost != 0) {
     Note(context, Counted(static_cast<int64_t>(recorded.lost), "record") + " could not be stored");
   }
-  Note(context, "run " + recorded.run_id + " in " + recorded.store + "; to read it:");
+  Note(context,
+       "run " + recorded.run_id + " in " + recorded.store + "; to read it, and to run it again:");
   Note(context, "  reenact show " + recorded.run_id);
+  Note(context, "  reenact replay " + recorded.run_id);
 }
 
 int FailToStart(const Context& context, const absl::Status& status) {
@@ -181,6 +214,8 @@ int Record(const RecordOptions& options, const Context& context) {
                                   ? command.argv[0].substr(command.argv[0].rfind('/') + 1)
                                   : options.service;
 
+  auto frozen = clock_shim::FrozenProcess::Record(options.random);
+  if (!frozen.ok()) return Fail(context, frozen.status());
   Recorder recorder(RecorderOptionsFor(place->path, service, SecretsOf(environment), context));
   if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
   Run run = recorder.StartRun(DescribeRun(command, options, service));
@@ -195,8 +230,9 @@ int Record(const RecordOptions& options, const Context& context) {
   for (const auto& [name, value] : prepared.variables) {
     SetVariable(name, WithProxyUrl(value, (*proxy)->url()), &child.environment);
   }
-  // A clock shim is preloaded here, by more variables of `child.environment`; what it taped is
-  // recorded into `run` after RunChild.
+  for (auto& [name, value] : (*frozen)->Environment()) {
+    SetVariable(name, std::move(value), &child.environment);
+  }
   const absl::StatusOr<schema::CommandEnd> end = RunChild(child, signals);
   (*proxy)->Stop(kProxyGraceMs);
   recorded.report = (*proxy)->report();
@@ -204,12 +240,11 @@ int Record(const RecordOptions& options, const Context& context) {
     run.Fail("not started: " + std::string(end.status().message()));
     return FailToStart(context, end.status());
   }
+  AddTape(**frozen, &run);
+  recorded.clock_not_frozen = NotFrozen((*frozen)->report(), command.argv[0]);
   EndRun(*end, &run);
   recorder.Flush(kStoreDeadlineMs);
-  const reenact_metrics metrics = recorder.metrics();
-  recorded.lost = metrics.accepted - metrics.stored + metrics.dropped_ring_full +
-                  metrics.dropped_disk_full + metrics.dropped_oversize +
-                  metrics.dropped_store_error + metrics.dropped_memory;
+  recorded.lost = LostRecords(recorder.metrics());
   recorded.exit_code = end->signal != 0 ? kExitSignalled + end->signal : end->exit_status;
   if (context.json) {
     PrintJson(recorded);
@@ -235,6 +270,8 @@ void AddRecordVerb(CLI::App* app, Context* context) {
            "read:\n"
            "OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL, HTTP_PROXY and others.\n"
            "A --route is there as http://127.0.0.1:PORT/NAME, the port from one of those.\n"
+           "The wall clock that it reads is recorded too: `reenact replay RUN` gives all of that "
+           "back.\n"
            "The exit status is the program's.",
        .takes_command = true},
       [options, context] { return Record(*options, *context); });
@@ -247,6 +284,9 @@ void AddRecordVerb(CLI::App* app, Context* context) {
       });
   verb->add_flag("--capture-output", options->capture_output,
                  "keep standard output and error, up to 256 kB each");
+  verb->add_flag("--random", options->random,
+                 "have random numbers drawn from a recorded seed, which a replay draws from again; "
+                 "not for a program that makes keys");
   verb->add_flag("--no-http-proxy", options->no_http_proxy,
                  "leave HTTP_PROXY alone: plain http:// calls are seen by --route only");
   AddProxyFlags(verb, &options->proxy);

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""`reenact record -- CMD`, then `reenact replay RUN` with the provider gone: the program reads the clock,
+draws random numbers, sleeps, retries and asks twice at once, and does all of that again, offline."""
+
+import argparse
+import http.server
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+
+AGENT = """
+import concurrent.futures, datetime, json, os, random, sys, time, urllib.error, urllib.request, uuid
+
+BASE = os.environ["OPENAI_BASE_URL"]
+
+def post(prompt):
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": prompt}]}).encode()
+    request = urllib.request.Request(BASE + "/chat/completions", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+def ask(prompt):
+    try:
+        return post(prompt)
+    except urllib.error.HTTPError as error:
+        assert error.code == 500, error
+        time.sleep(0.1)
+        return post(prompt)
+
+started = time.time()
+first = ask("FIRST today is %s, request %s, draw %r" % (datetime.datetime.now(), uuid.uuid4(), random.random()))
+time.sleep(0.2)
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    both = list(pool.map(ask, ["left of " + first, "right of " + first]))
+knowledge = BASE.split("/openai")[0] + "/kb/search?q=refunds"
+with urllib.request.urlopen(knowledge) as answer:
+    found = answer.read().decode()
+print("result", first, both, found, "in", time.time() - started)
+"""
+
+
+class Provider(http.server.BaseHTTPRequestHandler):
+    """Fails the first time that it is asked; answers are numbered, so that none can be invented."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        number = self.server.count()
+        if number == 1:
+            return self.reply(500, {"error": {"message": "overloaded", "type": "server_error"}})
+        said = body["messages"][0]["content"].split()[0]
+        self.reply(200, {"id": "chatcmpl-%d" % number, "object": "chat.completion", "model": "m",
+                         "choices": [{"index": 0, "finish_reason": "stop",
+                                      "message": {"role": "assistant", "content": "%s %d" % (said, number)}}]})
+
+    def do_GET(self):
+        self.server.paths.append(self.path)
+        self.reply(200, {"answer": self.server.count()})
+
+    def reply(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class ProviderServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Provider)
+        self.lock = threading.Lock()
+        self.requests = 0
+        self.paths = []
+
+    def count(self):
+        with self.lock:
+            self.requests += 1
+            return self.requests
+
+
+class Command:
+    def __init__(self, reenact, folder):
+        self.reenact = reenact
+        self.folder = folder
+        # With a writable home of its own, so that nothing of this machine's is read or written.
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8",
+                            "REENACT_STORE": folder + "/store", "OPENAI_API_KEY": "sk-test-0123456789"}
+
+    def run(self, *words, **more):
+        return subprocess.run([self.reenact, *words], cwd=self.folder, text=True, capture_output=True,
+                              env=dict(self.environment, **more), timeout=60)
+
+    def replay(self, *words):
+        """The exit status, and the one outcome."""
+        done = self.run("replay", "last", "--json", *words)
+        assert done.stdout, done.stderr
+        (outcome,) = json.loads(done.stdout)["outcomes"]
+        return done.returncode, outcome["replay"]
+
+
+def record(command, *words, upstream, expected=0):
+    url = "http://127.0.0.1:%d" % upstream.server_port
+    done = command.run("record", "--capture-output", "--route", "kb=%s/base" % url, *words, OPENAI_BASE_URL=url + "/v1")
+    assert done.returncode == expected, done.stderr
+    return done
+
+
+def check_reproduced(command):
+    code, replay = command.replay()
+    told = json.dumps(replay, indent=1)
+    assert code == 0 and replay["verdict"] == "reproduced", told
+    assert replay["level"] == "R2" and replay["relaxed_by"] == [], told
+    assert replay["output_equal"] and replay["calls_served"] == replay["calls_on_tape"] == 5, told
+    assert replay["network"]["attempts"] == [] and replay["network"]["refused"] == 0, told
+
+
+def check_divergence(command, agent, changed):
+    changed.write_text(agent.read_text().replace("FIRST today", "FIRST Today"))
+    code, replay = command.replay("--", sys.executable, str(changed))
+    assert code == 1 and replay["verdict"] == "diverged", json.dumps(replay, indent=1)
+
+
+def check_unreached(command, program, upstream):
+    """A clock that cannot be frozen is told when it is recorded, and when it is replayed."""
+    done = record(command, "--", program, upstream=upstream)
+    assert "clock not frozen" in done.stderr, done.stderr
+    code, replay = command.replay()
+    told = json.dumps(replay, indent=1)
+    assert code == 3 and replay["level"] in ("none", "R0", "R1"), told
+    assert any("clock not frozen" in reason for reason in replay["relaxed_by"]), told
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reenact", required=True)
+    parser.add_argument("--static-program", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        command = Command(options.reenact, folder)
+        agent = pathlib.Path(folder, "agent.py")
+        agent.write_text(AGENT)
+        with ProviderServer() as upstream:
+            serving = threading.Thread(target=upstream.serve_forever)
+            serving.start()
+            recorded = record(command, "--random", "--", sys.executable, str(agent), upstream=upstream)
+            asked = upstream.requests
+            upstream.shutdown()
+            serving.join()
+        assert recorded.stdout.startswith("result FIRST 2 "), recorded.stdout
+        assert "reenact replay " in recorded.stderr, recorded.stderr
+        assert asked == 5 and upstream.paths == ["/base/search?q=refunds"], (asked, upstream.paths)
+        check_reproduced(command)
+        check_divergence(command, agent, pathlib.Path(folder, "changed.py"))
+        check_unreached(command, options.static_program, upstream)
+    print("recorded once, reproduced without the provider")
+
+
+if __name__ == "__main__":
+    main()
