@@ -146,7 +146,6 @@ std::string_view WithoutFolders(std::string_view path) {
 // "TOKEN" alone means nothing as a key of a body; as the last word of a variable it is a
 // credential.
 bool EndsInCredentialWord(std::string_view name) {
-  if (name == "PWD" || name == "OLDPWD") return false;  // Of a shell: a working directory.
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
     return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
@@ -160,6 +159,11 @@ bool EndsInCredentialWord(std::string_view name) {
     const char before = upper[upper.size() - word.size() - 1];
     return before == '_' || before == '-' || word.size() > 3;
   });
+}
+
+bool IsCredentialVariable(std::string_view name) {
+  if (name == "PWD" || name == "OLDPWD") return false;  // Of a shell: a working directory.
+  return internal::IsCredentialKey(name) || EndsInCredentialWord(name);
 }
 
 }  // namespace
@@ -249,8 +253,8 @@ std::pair<EndState, std::string> EndStateOf(const CommandEnd& end) {
 }
 
 std::pair<std::string, std::string> CommandVariable(std::string_view name, std::string_view value) {
-  const bool secret = internal::IsCredentialKey(name) || EndsInCredentialWord(name);
-  return {std::string(name), std::string(secret && !value.empty() ? kRedactedMark : value)};
+  const bool hidden = !value.empty() && IsCredentialVariable(name);
+  return {std::string(name), std::string(hidden ? kRedactedMark : value)};
 }
 
 }  // namespace reenact::schema

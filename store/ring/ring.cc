@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -109,12 +110,11 @@ std::unique_ptr<Ring> Ring::CreateVolatile(const RingIdentity& identity,
 
 namespace {
 
-// The magic is written last. Without it nothing was ever in the ring, or nothing is any more:
-// Remove() zeroes the memory before it unlinks the file.
+// The magic comes first in the file and is written last. Without it nothing was ever in the ring,
+// or nothing is any more: Remove() zeroes the memory before it unlinks the file.
 bool WasOpened(const RingMapping& mapping) {
-  return mapping.size >= sizeof(RingHeader) &&
-         reinterpret_cast<const RingHeader*>(mapping.base)->magic.load(std::memory_order_acquire) !=
-             0;
+  const std::string_view magic(mapping.base, std::min(mapping.size, sizeof RingHeader::magic));
+  return magic.find_first_not_of('\0') != std::string_view::npos;
 }
 
 bool ReadPolicy(const RingMapping& mapping, schema::RedactionPolicy* policy) {
@@ -141,7 +141,8 @@ LeftoverRing Ring::OpenLeftover(const std::string& path) {
   }
   const auto* header = reinterpret_cast<const RingHeader*>(mapping.base);
   schema::RedactionPolicy policy;
-  if (!RingHeaderFits(*header, mapping.size) || !ReadPolicy(mapping, &policy)) {
+  if (mapping.size < sizeof(RingHeader) || !RingHeaderFits(*header, mapping.size) ||
+      !ReadPolicy(mapping, &policy)) {
     found.why = path + ": not a ring of this version";
     return found;
   }
