@@ -111,7 +111,7 @@ class Command:
 
 def record(command, *words, upstream, expected=0):
     url = "http://127.0.0.1:%d" % upstream.server_port
-    done = command.run("record", "--capture-output", "--route", "kb=%s/base" % url, *words, OPENAI_BASE_URL=url + "/v1")
+    done = command.run("record", "--route", "kb=%s/base" % url, *words, OPENAI_BASE_URL=url + "/v1")
     assert done.returncode == expected, done.stderr
     return done
 
@@ -132,7 +132,8 @@ def check_divergence(command, agent, changed):
 
 
 def check_unreached(command, program, upstream):
-    """A clock that cannot be frozen is told when it is recorded, and when it is replayed."""
+    """A clock that cannot be frozen is told when it is recorded, and when it is replayed. What the program
+    prints is left out: it is the time, which is another or is not."""
     done = record(command, "--", program, upstream=upstream)
     assert "clock not frozen" in done.stderr, done.stderr
     code, replay = command.replay()
@@ -153,7 +154,7 @@ def main():
         with ProviderServer() as upstream:
             serving = threading.Thread(target=upstream.serve_forever)
             serving.start()
-            recorded = record(command, "--random", "--", sys.executable, str(agent), upstream=upstream)
+            recorded = record(command, "--capture-output", "--random", "--", sys.executable, str(agent), upstream=upstream)
             asked = upstream.requests
             upstream.shutdown()
             serving.join()
