@@ -7,10 +7,13 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 AGENT = """
 import concurrent.futures, datetime, json, os, random, sys, time, urllib.error, urllib.request, uuid
@@ -40,6 +43,11 @@ knowledge = BASE.split("/openai")[0] + "/kb/search?q=refunds"
 with urllib.request.urlopen(knowledge) as answer:
     found = answer.read().decode()
 print("result", first, both, found, "in", time.time() - started)
+"""
+
+SEARCH = """
+import os, urllib.request
+print(urllib.request.urlopen(os.environ["OPENAI_BASE_URL"].split("/openai")[0] + "/kb/search?q=refunds").read().decode())
 """
 
 
@@ -116,8 +124,8 @@ def record(command, *words, upstream, expected=0):
     return done
 
 
-def check_reproduced(command):
-    code, replay = command.replay()
+def check_reproduced(command, *flags):
+    code, replay = command.replay(*flags)
     told = json.dumps(replay, indent=1)
     assert code == 0 and replay["verdict"] == "reproduced", told
     assert replay["level"] == "R2" and replay["relaxed_by"] == [], told
@@ -142,6 +150,43 @@ def check_unreached(command, program, upstream):
     assert any("clock not frozen" in reason for reason in replay["relaxed_by"]), told
 
 
+def served(command, *targets, subjects=("last",)):
+    """The answers of `reenact serve SUBJECTS` to requests for `targets`, its exit status, and its report."""
+    serve = subprocess.Popen([command.reenact, "serve", *subjects, "--json"], env=command.environment, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        url = re.search(r"http://127\.0\.0\.1:\d+", serve.stderr.readline()).group()
+        answers = []
+        for target in targets:
+            try:
+                with urllib.request.urlopen(url + target) as answer:
+                    answers.append((answer.status, answer.read().decode()))
+            except urllib.error.HTTPError as miss:
+                answers.append((miss.code, miss.read().decode()))
+        serve.terminate()
+        printed, errors = serve.communicate(timeout=60)
+    finally:
+        serve.kill()
+    assert printed, errors
+    return answers, serve.returncode, json.loads(printed)
+
+
+def check_served(command, recorded):
+    """What the one request of a run was answered, to any client that asks it again."""
+    answers, code, report = served(command, "/kb/search?q=refunds")
+    assert answers == [(200, recorded.strip())] and code == 0, (answers, code, report)
+    assert report["calls_served"] == report["calls_on_tape"] == report["requests"] == 1, report
+    bundle = command.folder + "/search.reenact"
+    exported = command.run("export", "last", "--out", bundle)
+    assert exported.returncode == 0, exported.stderr
+    answers, code, report = served(command, *2 * ["/kb/search?q=refunds"], subjects=("last", bundle))
+    assert answers == 2 * [(200, recorded.strip())] and code == 0, (answers, code, report)
+    answers, code, report = served(command, "/kb/search?q=returns")
+    assert answers[0][0] == 400 and code == 1 and report["divergences"], (answers, code, report)
+    answers, code, report = served(command)
+    assert code == 3 and report["requests"] == 0, (code, report)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reenact", required=True)
@@ -154,6 +199,9 @@ def main():
         with ProviderServer() as upstream:
             serving = threading.Thread(target=upstream.serve_forever)
             serving.start()
+            searched = record(command, "--", sys.executable, "-c", SEARCH, upstream=upstream)
+            check_served(command, searched.stdout)
+            upstream.requests, upstream.paths = 0, []
             recorded = record(command, "--capture-output", "--random", "--", sys.executable, str(agent), upstream=upstream)
             asked = upstream.requests
             upstream.shutdown()
@@ -162,6 +210,7 @@ def main():
         assert "reenact replay " in recorded.stderr, recorded.stderr
         assert asked == 5 and upstream.paths == ["/base/search?q=refunds"], (asked, upstream.paths)
         check_reproduced(command)
+        check_reproduced(command, "--pace")
         check_divergence(command, agent, pathlib.Path(folder, "changed.py"))
         check_unreached(command, options.static_program, upstream)
     print("recorded once, reproduced without the provider")

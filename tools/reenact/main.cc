@@ -149,6 +149,7 @@ int Main(int argc, char** argv) {
   AddDiffVerb(&app, &context);
   AddIncidentVerb(&app, &context);
   AddReplayVerb(&app, &context);
+  AddServeVerb(&app, &context);
   AddFixtureVerb(&app, &context);
   AddExportVerb(&app, &context);
   AddImportVerb(&app, &context);

@@ -79,6 +79,8 @@ void AddReplayFlags(CLI::App* verb, ReplayFlags* flags) {
   verb->add_flag("--require-guard", flags->require_guard,
                  "refuse to run where the kernel does not let the network be guarded")
       ->excludes(no_guard);
+  verb->add_flag("--pace", flags->pace,
+                 "runs of reenact record: answers take as long as they took when recorded");
 }
 
 absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags,
@@ -102,6 +104,7 @@ absl::StatusOr<replayer::RunnerOptions> ToRunnerOptions(const ReplayFlags& flags
   options.timeout_ms = *timeout_ns / 1'000'000;
   options.guard = !flags.no_guard;
   options.require_guard = flags.require_guard;
+  options.recorded_pace = flags.pace;
   for (const std::string& text : flags.overrides) {
     absl::StatusOr<replayer::Override> parsed = ReadOverride(text);
     if (!parsed.ok()) return parsed.status();
@@ -155,6 +158,7 @@ std::string ReproducingCommand(const std::string& store, const std::string& verb
   if (flags.timeout != ReplayFlags().timeout) line += " --timeout " + ShellQuoted(flags.timeout);
   if (flags.no_guard) line += " --no-guard";
   if (flags.require_guard) line += " --require-guard";
+  if (flags.pace) line += " --pace";
   if (!command.empty()) line += " --";
   for (const std::string& word : command) line += " " + ShellQuoted(word);
   return line;

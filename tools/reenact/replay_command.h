@@ -27,6 +27,7 @@ struct ReplayFlags {
   std::string timeout = "120s";
   bool no_guard = false;
   bool require_guard = false;
+  bool pace = false;
 };
 
 void AddReplayFlags(CLI::App* verb, ReplayFlags* flags);

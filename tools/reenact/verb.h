@@ -56,6 +56,7 @@ void AddIncidentVerb(CLI::App* app, Context* context);
 void AddRecordVerb(CLI::App* app, Context* context);
 void AddProxyVerb(CLI::App* app, Context* context);
 void AddReplayVerb(CLI::App* app, Context* context);
+void AddServeVerb(CLI::App* app, Context* context);
 void AddFixtureVerb(CLI::App* app, Context* context);
 void AddExportVerb(CLI::App* app, Context* context);
 void AddImportVerb(CLI::App* app, Context* context);
