@@ -224,6 +224,23 @@ TEST_F(AnswerServerTest, RoutesLeadWhereTheyLed) {
             std::string::npos);
 }
 
+// Some clients put the version into the path, others expect it in the base URL that they are given.
+TEST_F(AnswerServerTest, APathThatARouteImpliesMayBeLeftOut) {
+  for (int i = 0; i < 2; ++i) {
+    tape_.Add({.boundary = schema::Boundary::kTool,
+               .name = "POST anthropic",
+               .provider = "http",
+               .request = "{}",
+               .reads = {"archived"},
+               .endpoint = "https://api.anthropic.com/v1/files/archive"});
+  }
+  Start({{"anthropic", "/anthropic", "https://api.anthropic.com", "/v1"}});
+  for (const char* target : {"/anthropic/files/archive", "/anthropic/v1/files/archive"}) {
+    EXPECT_NE(Client(*server_).Ask(target, "{}").find("archived"), std::string::npos) << target;
+  }
+  EXPECT_TRUE(Finish().divergences.empty());
+}
+
 TEST_F(AnswerServerTest, AnotherHostIsNotServed) {
   tape_.Model(kUser, "{}");
   Start();
