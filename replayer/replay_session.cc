@@ -321,6 +321,12 @@ void ReplaySession::NoteFact(std::string note) {
   state_->notes.push_back(std::move(note));
 }
 
+void ReplaySession::NoteReadings(int64_t on_tape, int64_t served) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->other_readings_on_tape += on_tape;
+  state_->other_readings_served += served;
+}
+
 void ReplaySession::NoteInterrupted(std::string why) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->interrupted_by = std::move(why);

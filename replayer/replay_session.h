@@ -95,6 +95,8 @@ class ReplaySession {
   void NoteDivergence(Divergence divergence);
   void NoteRelaxed(std::string reason, FidelityLevel at_most);
   void NoteFact(std::string note);  // Joins the report's notes.
+  // Readings that are no events: of a program's clock, on its tape and given back.
+  void NoteReadings(int64_t on_tape, int64_t served);
   // The replay was stopped from outside before the run ended (`why`: "timeout"): what was not asked
   // for by then is no divergence, and without one the replay is inconclusive.
   void NoteInterrupted(std::string why);

@@ -221,15 +221,16 @@ class CommandReplay {
     const bool recorded = std::any_of(session_.tape().run().components.begin(),
                                       session_.tape().run().components.end(), clock_shim::IsTape);
     if (!recorded) return NotFrozen("the run was recorded without it");
-    uint64_t readings = 0;
+    int64_t recorded_readings = 0;
+    int64_t replayed_readings = 0;
     for (const clock_shim::ThreadReads& thread : report.threads) {
-      readings += thread.replayed;
+      recorded_readings += static_cast<int64_t>(thread.recorded);
+      replayed_readings += static_cast<int64_t>(thread.replayed);
       const bool equal = thread.replayed == thread.recorded && thread.past_tape == 0 &&
                          thread.kind_mismatches == 0;
       if (!equal) session_.NoteRelaxed("clock of " + ThreadText(thread), FidelityLevel::kR1);
     }
-    session_.NoteFact("clock: " + std::to_string(readings) + " readings given back in " +
-                      std::to_string(report.threads.size()) + " threads");
+    session_.NoteReadings(recorded_readings, replayed_readings);
   }
 
   const RunnerOptions& options_;

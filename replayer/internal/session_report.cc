@@ -112,7 +112,7 @@ class Reporter {
  private:
   void Count() {
     report_.calls_on_tape = session_.tape.call_count();
-    report_.readings_on_tape = session_.tape.reading_count();
+    report_.readings_on_tape = session_.tape.reading_count() + session_.other_readings_on_tape;
     report_.attempts_on_tape = session_.tape.model_attempt_count();
     report_.interchangeable = session_.interchangeable;
     report_.refused_runs = session_.refused_runs;
@@ -121,7 +121,8 @@ class Reporter {
                       [](const MadeCall& call) { return call.record != nullptr; });
     report_.readings_served =
         std::count_if(session_.readings.begin(), session_.readings.end(),
-                      [](const MadeReading& reading) { return reading.record != nullptr; });
+                      [](const MadeReading& reading) { return reading.record != nullptr; }) +
+        session_.other_readings_served;
   }
 
   void NoteRecording() {

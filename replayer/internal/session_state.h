@@ -125,6 +125,8 @@ struct SessionState {
   int64_t divergences_left_out = 0;
   std::vector<std::pair<std::string, FidelityLevel>> relaxed;
   std::vector<std::string> notes;
+  int64_t other_readings_on_tape = 0;  // See ReplaySession::NoteReadings.
+  int64_t other_readings_served = 0;
   std::string interrupted_by;        // Empty: it was not.
   std::string inconclusive_because;  // Empty: nothing stands against a verdict.
 };
