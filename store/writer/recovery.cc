@@ -290,7 +290,8 @@ void Recovery::SealAbandoned(const std::string& name) {
   options.store_key = store_key_;
   std::unique_ptr<SegmentWriter> segment;
   if (SegmentWriter::Open(options, &segment, &why) != WriteCode::kOk) {
-    return Problem(std::move(why));
+    if (IsUnsealed(options.path)) Problem(std::move(why));  // Else somebody else has sealed it.
+    return;
   }
   SealNow(segment.get());
 }

@@ -250,6 +250,25 @@ TEST(StoreReader, ACorruptSegmentHidesNoOther) {
   EXPECT_EQ(StoreReader::Open(bad_path).status().code(), absl::StatusCode::kDataLoss);
 }
 
+// A recorder that has made its file and written neither mark nor id yet.
+TEST(StoreReader, ASegmentThatIsJustBeingMadeIsNoDamage) {
+  RecordedStore store;
+  const std::string path = store.path() + "/segments/7ZZZZZZZZZZZZZZZZZZZZZZZZZ.db";
+  sqlite::Connection connection;
+  ASSERT_EQ(connection.Open(path, sqlite::OpenMode::kCreate), sqlite::Failure::kNone);
+  ASSERT_EQ(connection.Execute("CREATE TABLE begun(x)"), sqlite::Failure::kNone);
+  connection = {};
+  auto reader = OpenStore(store.path());
+  ASSERT_TRUE(reader->ListRuns({}).ok());
+  EXPECT_TRUE(reader->problems().empty()) << reader->problems().front();
+
+  const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), long_ago, 0), 0);
+  reader = OpenStore(store.path());
+  ASSERT_TRUE(reader->ListRuns({}).ok());
+  EXPECT_EQ(reader->problems().size(), 1U) << "what stays like that holds nothing that can be read";
+}
+
 // Each of these lies where a segment should be. SQLite would wait at a FIFO for ever.
 TEST(StoreReader, WhatIsNoFileIsNamedAndHidesNothing) {
   RecordedStore store;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 #include "store/format/chain.h"
@@ -220,17 +221,23 @@ absl::Status RecordFile::CheckVersion() {
   if (application_id == 0 && version == 0 &&
       connection.QueryInteger("PRAGMA page_count", &pages) == Failure::kNone && pages == 0)
     return absl::NotFoundError(absl::StrCat(info.name, " is empty"));
-  return absl::DataLossError(
+  absl::Status foreign = absl::DataLossError(
       absl::StrCat(info.name, " is a SQLite file, but not one of Reenact (application_id ",
                    application_id, ")"));
+  if (application_id == 0 && version == 0) foreign.SetPayload(kUnmarkedPayload, absl::Cord());
+  return foreign;
 }
 
 absl::Status RecordFile::ReadInfo() {
   const auto id = MetaValue(kMetaSegmentId);
   if (!id.ok()) return id.status();
   const auto ulid = schema::UlidFromBytes(id->value_or(""));
-  if (!ulid)
-    return absl::DataLossError(absl::StrCat(info.name, ": the segment's id is missing or damaged"));
+  if (!ulid) {
+    absl::Status nameless =
+        absl::DataLossError(absl::StrCat(info.name, ": the segment's id is missing or damaged"));
+    if (!id->has_value()) nameless.SetPayload(kUnmarkedPayload, absl::Cord());
+    return nameless;
+  }
   info.id = *ulid;
   const auto sealed = MetaValue(kMetaSealed);
   const auto grouped = MetaValue(kMetaGrouped);

@@ -21,6 +21,9 @@
 
 namespace reenact::store::internal {
 
+// On a DataLoss: the file bears no mark or no id, as one that is just being made.
+inline constexpr char kUnmarkedPayload[] = "reenact/unmarked";
+
 // The last path component.
 std::string FileName(const std::string& path);
 

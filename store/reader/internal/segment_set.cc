@@ -26,13 +26,18 @@ absl::Status CannotRead(const std::string& path) {
                                            : absl::NotFoundError(text);
 }
 
-// There, without a byte, and not just now begun: whatever it held is lost (a copy that was cut
-// short, a file system that was not shut down).
-bool StayedEmpty(const std::string& path) {
+// Whether a segment that cannot be read is to be told of. One that is just now begun has neither
+// its mark nor its id yet, and one that is gone was removed. What stays without a byte has lost
+// what it held: a copy that was cut short, a file system that was not shut down.
+bool IsWorthTelling(const std::string& path, const absl::Status& failure) {
   struct stat status {};
 
-  return stat(path.c_str(), &status) == 0 && status.st_size == 0 &&
-         WallNowNs() - int64_t{status.st_mtim.tv_sec} * 1'000'000'000 > kBeginningNs;
+  if (stat(path.c_str(), &status) != 0) return !absl::IsNotFound(failure);
+  const bool is_young =
+      S_ISREG(status.st_mode) && (status.st_mode & 0200) != 0 &&
+      WallNowNs() - int64_t{status.st_mtim.tv_sec} * 1'000'000'000 <= kBeginningNs;
+  if (absl::IsNotFound(failure)) return status.st_size == 0 && !is_young;
+  return !is_young || !failure.GetPayload(kUnmarkedPayload).has_value();
 }
 
 }  // namespace
@@ -86,7 +91,7 @@ absl::Status SegmentSet::Visit(const std::string& name,
   }
   auto reader = SegmentReader::Open(PathOf(name));
   if (!reader.ok()) {
-    if (!absl::IsNotFound(reader.status()) || StayedEmpty(PathOf(name)))
+    if (IsWorthTelling(PathOf(name), reader.status()))
       AddProblem(std::string(reader.status().message()));
     return absl::OkStatus();
   }
