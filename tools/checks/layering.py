@@ -18,7 +18,8 @@ MAY_INCLUDE = {
 # Rooms inside a module: each may include those before it. The private ones are seen by nobody else.
 ROOMS = {
     "store": ["format", "ring", "writer", "reader"],
-    "local_engine": ["numerics", "tokenizer", "chat_template", "weights", "model", "reference", "cpu", "cuda", "engine"],
+    "local_engine": ["numerics", "tokenizer", "chat_template", "grammar", "weights", "model", "reference", "cpu", "cuda",
+                     "engine"],
 }
 PRIVATE_ROOMS = ("store/format/",)
 # The replayer sees the SDK only as a host does, and only where it plays one (the test fixture).

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`reenact engine serve` over plain HTTP: limits, shutdown, a client that hangs up, a full queue.
+"""`reenact engine serve` over plain HTTP: limits, shutdown, a client that hangs up, a full queue, and the schedules
+of profile stock.
 
 usage: http_test.py --reenact FILE --make-model FILE --scratch DIR"""
 import argparse
@@ -10,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 
@@ -92,6 +94,40 @@ def shutdown(model, with_signal):
     return said
 
 
+SCHEDULED = {"model": "stock", "prompt": "a refund of 1299.00 EUR, please", "max_tokens": 24, "temperature": 0,
+             "logprobs": 0, "return_token_ids": True}
+
+
+def schedules(arguments, model):
+    """What a stock server says of each of a crowd is computed again, alone, to the same tokens and bits."""
+    answers = [None] * 12
+
+    def ask(index):
+        answers[index] = json.loads(post(model.port, SCHEDULED, "/v1/completions")[2])["choices"][0]
+
+    crowd = [threading.Thread(target=ask, args=[index]) for index in range(len(answers))]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    seen = {json.dumps(answer.get("schedule")) for answer in answers}
+    expect("null" not in seen and len(seen) > 1, f"the schedules of a crowd: {sorted(seen)}")
+    for answer in answers:
+        file = arguments.scratch / "schedule.json"
+        file.write_text(json.dumps(answer["schedule"]))
+        again = subprocess.run(
+            [arguments.reenact, "engine", "generate", "--model", arguments.scratch / "stock", "--profile", "stock",
+             "--schedule", file, "--prompt", SCHEDULED["prompt"], "--max-tokens", "24", "--logprobs", "0", "--json"],
+            stdout=subprocess.PIPE, check=True)
+        sample = json.loads(again.stdout)["samples"][0]
+        expect([t["token"] for t in sample["tokens"]] == answer["token_ids"], f"other tokens by {answer['schedule']}")
+        expect([t["logprob"] for t in sample["tokens"]] == answer["logprobs"]["token_logprobs"],
+               f"other logprobs by {answer['schedule']}")
+    for change in ({"return_token_ids": False}, {"stream": True}):
+        _, _, text = post(model.port, {**SCHEDULED, **change}, "/v1/completions")
+        expect(b"schedule" not in text, f"a schedule that nobody asked for: {change}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("reenact", "make-model", "scratch"):
@@ -105,7 +141,12 @@ def main():
     said = shutdown(model, signal.SIGTERM)
     expect(re.search(r"[1-9][0-9]* hung up", said), f"nobody hung up: {said}")
     other = ServedModel(arguments.reenact, arguments.make_model, arguments.scratch, "random")
+    _, _, text = post(other.port, {**SCHEDULED, "model": "random"}, "/v1/completions")
+    expect(b"token_ids" in text and b"schedule" not in text, f"profile n1 has a schedule: {text[:200]}")
     shutdown(other, signal.SIGINT)
+    stock = ServedModel(arguments.reenact, arguments.make_model, arguments.scratch, "stock", (), ["--profile", "stock"])
+    schedules(arguments, stock)
+    stock.stop()
     print(f"{len(FAILURES)} failures")
     return 1 if FAILURES else 0
 
