@@ -33,6 +33,7 @@ struct Question {
   std::string endpoint;  // As recorded: a URL, or empty.
   std::string name;      // "chat"
   std::string scope;
+  schema::Headers headers;           // Recorded ones that change an answer: "anthropic-beta".
   std::string request;               // The bytes to send.
   std::vector<std::string> changes;  // "logprobs", "seed": members that are not as recorded.
 };

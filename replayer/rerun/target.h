@@ -102,6 +102,12 @@ class Target {
   virtual bool is_invariant() const { return false; }
 };
 
+// For those who write targets. Reads what came into `sample->event`: its view, its tokens, and
+// whether it is an answer.
+void ReadAnswer(Sample* sample);
+// What an answer shows of its target.
+void LearnAbilities(const Question& question, const schema::ModelView& view, Abilities* abilities);
+
 }  // namespace reenact::rerun
 
 #endif  // REENACT_REPLAYER_RERUN_TARGET_H_
