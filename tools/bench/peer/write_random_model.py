@@ -6,7 +6,8 @@ usage: write_random_model.py SHAPE TYPE OUT.gguf      (needs Debian's python3-nu
 SHAPE: 0.1b (125 million parameters, Llama), 0.5b (Qwen3 0.6B), 1b (Llama 3.2 1B)
 TYPE:  f32, f16, bf16 or q8_0, of every matrix; norms are f32
 
-The vocabulary is made up, but whole: engines that insist on one can load the file.
+The vocabulary is made up, but whole: engines that insist on one can load the file. Rows come again every 2,039: what
+an engine computes is of no interest here, and a billion draws would take minutes.
 """
 import pathlib
 import struct
@@ -20,7 +21,7 @@ NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6  # Types of tokens.
 F32 = 0
 TENSOR_TYPES = {"f32": F32, "f16": 1, "q8_0": 8, "bf16": 30}
 FILE_TYPES = {"f32": 0, "f16": 1, "q8_0": 7, "bf16": 32}
-ROWS_AT_ONCE = 4096  # Of a matrix while it is written: what is in memory stays small.
+POOL_ROWS = 2039  # Random rows of a width, made once; matrices take them in turn. A prime: neighbours never line up.
 
 SHAPES = {
     "0.1b": dict(architecture="llama", width=768, layers=12, heads=12, kv_heads=4, head_width=64,
@@ -126,9 +127,25 @@ def encode(values, kind):
         return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
     groups = values.reshape(-1, 32)
     scale = (np.abs(groups).max(axis=1, keepdims=True) / 127).astype("<f2")
-    safe = np.where(scale == 0, 1, scale).astype("<f4")
-    quants = np.clip(np.rint(groups / safe), -127, 127).astype("i1")
+    quants = np.clip(np.rint(groups / scale), -127, 127).astype("i1")
     return np.concatenate([scale.view("u1"), quants.view("u1")], axis=1).tobytes()
+
+
+class RowPool:
+    """Encoded rows of one width."""
+
+    def __init__(self, random, columns, kind):
+        deviation = np.float32(columns**-0.5)
+        self.rows = memoryview(encode(random.standard_normal((POOL_ROWS, columns), "f4") * deviation, kind))
+        self.row_bytes = len(self.rows) // POOL_ROWS
+        self.next_row = 0
+
+    def write(self, rows, out):
+        while rows > 0:
+            count = min(rows, POOL_ROWS - self.next_row)
+            out.write(self.rows[self.next_row * self.row_bytes:(self.next_row + count) * self.row_bytes])
+            self.next_row = (self.next_row + count) % POOL_ROWS
+            rows -= count
 
 
 def padding(position):
@@ -137,6 +154,7 @@ def padding(position):
 
 def write(path, shape, kind):
     random = np.random.default_rng(1)
+    pools = {columns: RowPool(random, columns, kind) for columns in {c for _, rows, c in tensors(shape) if rows > 1}}
     count, head = metadata(shape, FILE_TYPES[kind])
     table, offset = [], 0
     for name, rows, columns in tensors(shape):
@@ -151,10 +169,8 @@ def write(path, shape, kind):
         for name, rows, columns in tensors(shape):
             if rows == 1:
                 out.write(np.ones(columns, "<f4").tobytes())
-            deviation = np.float32(columns**-0.5)
-            for first in range(0, rows if rows > 1 else 0, ROWS_AT_ONCE):
-                part = (min(ROWS_AT_ONCE, rows - first), columns)
-                out.write(encode(random.standard_normal(part, "f4") * deviation, kind))
+            else:
+                pools[columns].write(rows, out)
             out.write(padding(out.tell()))
 
 
