@@ -13,11 +13,10 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-import urllib.request
+
+from aimock_server import PACKAGE, Aimock
 
 HERE = pathlib.Path(__file__).resolve().parent
-PACKAGE = "node_modules/@copilotkit/aimock"
 # Fixture files that ship with the server, and the words of users that they answer to.
 PACKAGED = {
     "example-greeting.json": ["hello", "goodbye"],
@@ -50,48 +49,6 @@ def tool_turns(stream):
     return json.dumps({"model": "gpt-4o-2024-08-06", "messages": messages, "stream": stream})
 
 
-class Aimock:
-    """The server, on a port of its own choice."""
-
-    def __init__(self, folder, scratch):
-        self.node = folder / "node"
-        self.package = folder / PACKAGE
-        self.log = open(scratch / "aimock.log", "wb")
-        fixtures = [str(self.package / "fixtures" / name) for name in PACKAGED] + [str(HERE / "fixtures.json")]
-        command = [str(self.node), str(self.package / "dist/cli.js"), "-p", "0"]
-        for fixture in fixtures:
-            command += ["-f", fixture]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
-        self.port = self.wait_for_port(scratch / "aimock.log")
-
-    def wait_for_port(self, log):
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            found = re.search(rb"127\.0\.0\.1:([1-9][0-9]*)", log.read_bytes())
-            if found:
-                return int(found[1])
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        sys.exit("aimock did not start:\n" + log.read_text(errors="replace"))
-
-    def chaos(self, rates):
-        url = f"http://127.0.0.1:{self.port}/__aimock/chaos"
-        request = urllib.request.Request(url, data=json.dumps(rates).encode(), method="POST",
-                                         headers={"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            if answer.status != 200:
-                sys.exit(f"aimock refused {rates}: {answer.read()!r}")
-
-    def calm(self):
-        url = f"http://127.0.0.1:{self.port}/__aimock/chaos"
-        urllib.request.urlopen(urllib.request.Request(url, method="DELETE"), timeout=10).close()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(10)
-
-
 class Bench:
     def __init__(self, arguments):
         self.reenact = arguments.reenact
@@ -117,7 +74,7 @@ class Bench:
 
 
 def record_all(bench, aimock):
-    base = f"http://127.0.0.1:{aimock.port}/v1"
+    base = f"{aimock.url}/v1"
     for stream in (False, True):
         suffix = "stream" if stream else "whole"
         words = [text for texts in PACKAGED.values() for text in texts] + OWN
@@ -158,7 +115,8 @@ def main():
     arguments.scratch.mkdir(parents=True)
     os.environ.pop("REENACT_MODE", None)
     bench = Bench(arguments)
-    aimock = Aimock(arguments.aimock, arguments.scratch)
+    packaged = [arguments.aimock / PACKAGE / "fixtures" / name for name in PACKAGED]
+    aimock = Aimock(arguments.aimock, arguments.scratch / "aimock.log", [*packaged, HERE / "fixtures.json"])
     try:
         record_all(bench, aimock)
     finally:

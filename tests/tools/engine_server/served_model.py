@@ -9,9 +9,11 @@ import time
 class ServedModel:
     """Runs until stop(), on a port of its own choice."""
 
-    def __init__(self, reenact, make_model, scratch, name, kind=(), flags=()):
-        folder = scratch / name
-        subprocess.run([make_model, folder, *kind], check=True)
+    def __init__(self, reenact, make_model, scratch, name, kind=(), flags=(), folder=None):
+        """Of a model that `make_model` makes, or of the one in `folder`."""
+        if folder is None:
+            folder = scratch / name
+            subprocess.run([make_model, folder, *kind], check=True)
         port_file = scratch / f"{name}.port"
         port_file.unlink(missing_ok=True)
         self.log = scratch / f"{name}.log"
