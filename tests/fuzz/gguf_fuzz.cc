@@ -13,7 +13,7 @@ namespace reenact::fuzz {
 using namespace reenact::local_engine;
 
 void FuzzOne(std::string_view bytes) {
-  const AlignedBytes file{std::string(bytes)};
+  const AlignedCopy file{std::string(bytes)};
   absl::StatusOr<GgufFile> gguf = ReadGguf("input", file.bytes());
   if (!gguf.ok()) {
     if (gguf.status().message().empty()) Broken("an error without words");

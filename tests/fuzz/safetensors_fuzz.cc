@@ -10,7 +10,7 @@ namespace reenact::fuzz {
 using namespace reenact::local_engine;
 
 void FuzzOne(std::string_view bytes) {
-  const AlignedBytes file{std::string(bytes)};
+  const AlignedCopy file{std::string(bytes)};
   TensorSet tensors;
   const absl::Status status = ReadSafetensors("input", file.bytes(), &tensors);
   if (!status.ok()) {

@@ -20,9 +20,8 @@
 #include "local_engine/model/load_model.h"
 #include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/numerics/sha256.h"
-#include "local_engine/reference/forward.h"
 #include "nlohmann/json.hpp"
-#include "tests/local_engine/reference/double_forward.h"
+#include "tests/local_engine/reference/forward_checks.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::local_engine {
@@ -190,19 +189,7 @@ TEST(DemoModel, LogitsAreWithinOneTenThousandthOfBinary64) {
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(engine, nullptr);
   const std::vector<int32_t> prompt = PromptOf(*engine, golden, golden.turns.at(1));
-  const ReferenceModel reference(**model, static_cast<int32_t>(prompt.size()));
-  ReferenceCache cache;
-  DoubleForward exact(**model);
-  double worst = 0;
-  for (const int32_t token : prompt) {
-    const absl::StatusOr<std::vector<float>> logits = reference.Forward(token, &cache);
-    ASSERT_TRUE(logits.ok()) << logits.status();
-    const std::vector<double> expected = exact.Step(token);
-    for (size_t id = 0; id < expected.size(); ++id) {
-      worst = std::fmax(worst, std::fabs((*logits)[id] - expected[id]));
-    }
-  }
-  RecordProperty("worst_difference", std::to_string(worst));
+  const double worst = WorstDifference(**model, **model, prompt);
   EXPECT_LT(worst, 1e-4);
   EXPECT_GT(worst, 1e-8) << "the comparison compares nothing";
 }

@@ -61,6 +61,52 @@ inline StoredTensor QuantisedToBlocks(const StoredTensor& tensor) {
   return quantised;
 }
 
+using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
+
+inline GgufMetadata GgufMetadataOf(const RandomModelShape& shape, const std::string& architecture) {
+  const std::string prefix = architecture + ".";
+  return {{"general.architecture", architecture},
+          {prefix + "block_count", static_cast<uint64_t>(shape.layer_count)},
+          {prefix + "context_length", uint64_t{1024}},
+          {prefix + "embedding_length", shape.hidden_dim},
+          {prefix + "feed_forward_length", shape.feed_forward_dim},
+          {prefix + "attention.head_count", shape.head_count},
+          {prefix + "attention.head_count_kv", shape.kv_head_count},
+          {prefix + "attention.key_length", shape.head_dim},
+          {prefix + "attention.value_length", shape.head_dim},
+          {prefix + "attention.layer_norm_rms_epsilon", 1e-6}};
+}
+
+// The rows of each head of a matrix in the order of GGUF's "llama": the two of a rotated pair side
+// by side, where Hugging Face has them half a head apart.
+inline StoredTensor PairsSideBySide(const StoredTensor& tensor, uint64_t head_dim) {
+  const size_t row_bytes = tensor.data.size() / tensor.shape[0];
+  StoredTensor ordered = tensor;
+  for (uint64_t row = 0; row < tensor.shape[0]; ++row) {
+    const uint64_t in_head = row % head_dim;
+    const uint64_t from = row - in_head + in_head / 2 + in_head % 2 * (head_dim / 2);
+    ordered.data.replace(row * row_bytes, row_bytes, tensor.data, from * row_bytes, row_bytes);
+  }
+  return ordered;
+}
+
+// The random model of a shape, as a converter writes it: what its Hugging Face folder computes.
+inline void WriteGguf(const std::string& path, const RandomModelShape& shape,
+                      const std::string& architecture, const GgufMetadata& more = {},
+                      const std::vector<StoredTensor>& more_tensors = {}) {
+  std::vector<StoredTensor> tensors = more_tensors;
+  for (StoredTensor& tensor : RandomTensors(shape).All()) {
+    const bool rotated =
+        tensor.name.ends_with("q_proj.weight") || tensor.name.ends_with("k_proj.weight");
+    if (architecture == "llama" && rotated) tensor = PairsSideBySide(tensor, shape.head_dim);
+    tensor.name = GgufNameOf(tensor.name);
+    tensors.push_back(std::move(tensor));
+  }
+  GgufMetadata metadata = GgufMetadataOf(shape, architecture);
+  metadata.insert(metadata.end(), more.begin(), more.end());
+  WriteBytes(path, GgufBytes(metadata, tensors));
+}
+
 // F32 norms and biases; matrices are Q8_0, but for those whose name ends with `as_f16`.
 inline void WriteQuantisedGguf(const std::string& path, const RandomModelShape& shape,
                                const std::string& architecture, const std::string& as_f16) {
@@ -77,18 +123,7 @@ inline void WriteQuantisedGguf(const std::string& path, const RandomModelShape& 
     tensor.name = GgufNameOf(tensor.name);
     tensors.push_back(std::move(tensor));
   }
-  const std::string prefix = architecture + ".";
-  WriteBytes(path, GgufBytes({{"general.architecture", architecture},
-                              {prefix + "block_count", static_cast<uint64_t>(shape.layer_count)},
-                              {prefix + "context_length", uint64_t{1024}},
-                              {prefix + "embedding_length", shape.hidden_dim},
-                              {prefix + "feed_forward_length", shape.feed_forward_dim},
-                              {prefix + "attention.head_count", shape.head_count},
-                              {prefix + "attention.head_count_kv", shape.kv_head_count},
-                              {prefix + "attention.key_length", shape.head_dim},
-                              {prefix + "attention.value_length", shape.head_dim},
-                              {prefix + "attention.layer_norm_rms_epsilon", 1e-6}},
-                             tensors));
+  WriteBytes(path, GgufBytes(GgufMetadataOf(shape, architecture), tensors));
 }
 
 }  // namespace reenact::local_engine

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "local_engine/model/load_model.h"
-#include "local_engine/reference/rope.h"
+#include "tests/local_engine/reference/double_rope.h"
 
 namespace reenact::local_engine {
 
@@ -19,11 +19,11 @@ class DoubleForward {
  public:
   using Row = std::vector<double>;
 
-  // Activations are quantised where the engine does it. `attention_factor`: of YaRN, else 1.
-  explicit DoubleForward(const Model& model, double attention_factor = 1.0)
+  // Activations are quantised where the engine does it.
+  explicit DoubleForward(const Model& model)
       : model_(model),
-        frequencies_(InverseFrequencies(model.config.rope)),
-        attention_factor_(attention_factor),
+        frequencies_(DoubleFrequencies(model.config.rope)),
+        attention_factor_(DoubleAttentionFactor(model.config.rope)),
         keys_(model.weights.layers.size()),
         values_(model.weights.layers.size()) {}
 

@@ -13,7 +13,7 @@
 
 #include "local_engine/numerics/sha256.h"
 #include "tests/local_engine/model/random_model.h"
-#include "tests/local_engine/reference/double_forward.h"
+#include "tests/local_engine/reference/forward_checks.h"
 #include "tests/local_engine/reference/golden_models.h"
 #include "tests/support/temp_folder.h"
 
@@ -24,7 +24,6 @@ struct Case {
   std::string architecture;
   std::string more;  // Of config.json.
   RandomModelShape shape;
-  double attention_factor = 1.0;
   double bound = 1e-4;
   int32_t length = 40;
   bool w8a8 = false;  // The layers' matrices as bytes.
@@ -39,60 +38,47 @@ std::unique_ptr<const Model> Load(const Case& which, const std::string& folder) 
   return model.ok() ? *std::move(model) : nullptr;
 }
 
-// The largest difference of a logit from binary64 over the sequence; -1 when a step failed.
-double WorstDifference(const Model& model, const Case& which) {
-  const ReferenceModel reference(model, which.length);
-  DoubleForward exact(model, which.attention_factor);
-  ReferenceCache cache;
-  double worst = 0;
-  for (int32_t position = 0; position < which.length; ++position) {
-    const absl::StatusOr<std::vector<float>> logits =
-        reference.Forward(GoldenTokenAt(position), &cache);
-    EXPECT_TRUE(logits.ok()) << logits.status();
-    if (!logits.ok()) return -1;
-    const std::vector<double> expected = exact.Step(GoldenTokenAt(position));
-    for (size_t id = 0; id < expected.size(); ++id) {
-      worst = std::fmax(worst, std::fabs((*logits)[id] - expected[id]));
-    }
-  }
-  return worst;
-}
-
 void ExpectWithinBound(const Case& which) {
   const testing::TempFolder folder;
   const std::unique_ptr<const Model> model = Load(which, folder.path());
   ASSERT_NE(model, nullptr);
-  const double worst = WorstDifference(*model, which);
+  const double worst = WorstDifference(*model, *model, which.length);
   EXPECT_LT(worst, which.bound) << which.architecture;
   EXPECT_GT(worst, 1e-9) << "equal to binary64: the comparison compares nothing";
 }
 
-TEST(Forward, LlamaIsWithinItsBoundOfBinary64) {
-  ExpectWithinBound({"LlamaForCausalLM", "", {}});
-}
-
-TEST(Forward, LlamaWithScaledRopeAndTiedEmbeddings) {
-  ExpectWithinBound({"LlamaForCausalLM",
-                     R"(,"rope_theta":500000.0,"rope_scaling":{"factor":8.0,
+constexpr const char* kLlama3Rope = R"(,"rope_theta":500000.0,"rope_scaling":{"factor":8.0,
       "high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":64,
-      "rope_type":"llama3"})",
-                     {.tied = true}});
+      "rope_type":"llama3"})";
+
+TEST(Forward, EveryArchitectureIsWithinItsBoundOfBinary64TiedOrNot) {
+  const Case architectures[] = {{"LlamaForCausalLM", "", {}},
+                                {"LlamaForCausalLM", kLlama3Rope, {}},
+                                {"MistralForCausalLM", R"(,"sliding_window":7)", {}},
+                                {"Qwen2ForCausalLM", "", {.qkv_bias = true}},
+                                {"Qwen3ForCausalLM", "", {.qk_norm = true}}};
+  for (Case which : architectures) {
+    for (const bool tied : {false, true}) {
+      which.shape.tied = tied;
+      ExpectWithinBound(which);
+    }
+  }
 }
 
-TEST(Forward, MistralWithASlidingWindow) {
-  ExpectWithinBound({"MistralForCausalLM", R"(,"sliding_window":7)", {}});
+TEST(Forward, QueriesWithTheirOwnKeysAndOneKeyForAllQueries) {
+  ExpectWithinBound({"LlamaForCausalLM", "", {.head_count = 3, .kv_head_count = 3}});
+  ExpectWithinBound({"LlamaForCausalLM", "", {.head_count = 5, .kv_head_count = 1}});
 }
 
-TEST(Forward, Qwen2WithBiasesAndYarn) {
+TEST(Forward, YarnWithThePapersAttentionFactorAndWithOneOfItsOwn) {
   ExpectWithinBound({"Qwen2ForCausalLM",
                      R"(,"rope_scaling":{"type":"yarn","factor":4.0,
       "original_max_position_embeddings":64})",
-                     {.qkv_bias = true},
-                     0.1 * std::log(4.0) + 1.0});
-}
-
-TEST(Forward, Qwen3WithNormsOfQueryAndKey) {
-  ExpectWithinBound({"Qwen3ForCausalLM", "", {.qk_norm = true}});
+                     {.qkv_bias = true}});
+  ExpectWithinBound({"LlamaForCausalLM",
+                     R"(,"rope_scaling":{"rope_type":"yarn","factor":8.0,"attention_factor":0.9,
+      "beta_fast":16.0,"beta_slow":2.0,"original_max_position_embeddings":64})",
+                     {}});
 }
 
 TEST(Forward, AcrossASplitOfTheCache) {

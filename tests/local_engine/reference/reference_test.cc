@@ -167,6 +167,8 @@ TEST(Rope, YarnRampsBetweenTheCorrectionPairs) {
   EXPECT_EQ(b[40], a[40] / 4);
   const RopeTable table = MakeRopeTable(scaled, 1);
   EXPECT_NEAR(table.cos[0], 0.1 * std::log(4.0) + 1, 1e-7);
+  scaled.attention_factor = 0.75;
+  EXPECT_EQ(MakeRopeTable(scaled, 1).cos[0], 0.75f);
 }
 
 TEST(QuantisedDot, QuantisesToTheNearestStepAndDotsExactly) {

@@ -38,7 +38,7 @@ std::string WholeFile() {
 }
 
 absl::Status Read(const std::string& bytes) {
-  const AlignedBytes copy(bytes);
+  const AlignedCopy copy(bytes);
   return ReadGguf("m.gguf", copy.bytes()).status();
 }
 
@@ -64,7 +64,7 @@ std::string OneTensor(const std::vector<uint64_t>& dimensions, uint32_t type, ui
 }
 
 TEST(Gguf, ReadsMetadataAndTensors) {
-  const AlignedBytes copy(WholeFile());
+  const AlignedCopy copy(WholeFile());
   const absl::StatusOr<GgufFile> gguf = ReadGguf("m.gguf", copy.bytes());
   ASSERT_TRUE(gguf.ok()) << gguf.status();
   EXPECT_EQ(std::get<std::string>(gguf->metadata.at("general.architecture")), "llama");
@@ -141,7 +141,7 @@ TEST(Gguf, AMutatedFileIsAnErrorOrReadsWithinItself) {
     for (int byte : {0, 1, 2, 4, 8, 9, 31, 127, 128, 255}) {
       std::string mutated = whole;
       mutated[at] = static_cast<char>(byte);
-      const AlignedBytes copy(mutated);
+      const AlignedCopy copy(mutated);
       const absl::StatusOr<GgufFile> gguf = ReadGguf("m.gguf", copy.bytes());
       refused += !gguf.ok();
       if (gguf.ok()) DigestOf(gguf->tensors);  // Reads every byte.

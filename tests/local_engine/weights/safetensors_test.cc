@@ -21,7 +21,7 @@ std::vector<StoredTensor> TwoTensors() {
 }
 
 absl::Status Read(const std::string& bytes) {
-  const AlignedBytes copy(bytes);
+  const AlignedCopy copy(bytes);
   TensorSet tensors;
   return ReadSafetensors("model.safetensors", copy.bytes(), &tensors);
 }
@@ -38,7 +38,7 @@ std::string WithEntry(const std::string& entry, size_t data_bytes = 8) {
 }
 
 TEST(Safetensors, ReadsShapesTypesAndValues) {
-  const AlignedBytes copy(SafetensorsBytes(TwoTensors()));
+  const AlignedCopy copy(SafetensorsBytes(TwoTensors()));
   TensorSet tensors;
   ASSERT_TRUE(ReadSafetensors("f", copy.bytes(), &tensors).ok());
   const Tensor* a = tensors.Find("a");
@@ -116,7 +116,7 @@ TEST(Safetensors, AMutatedFileIsAnErrorOrReadsWithinItself) {
     for (char byte : {'\0', '\x7f', '\xff', '9', '0', '"', '[', '}', ','}) {
       std::string mutated = whole;
       mutated[at] = byte;
-      const AlignedBytes copy(mutated);
+      const AlignedCopy copy(mutated);
       TensorSet tensors;
       if (!ReadSafetensors("f", copy.bytes(), &tensors).ok()) {
         ++refused;
@@ -216,7 +216,7 @@ TEST(WeightsDigest, OfManyMegabytesIsThatOfTheTensorsOneByOneAndEachByteIsReport
 
 TEST(WeightsDigest, EveryPartOfATensorCounts) {
   const auto root = [](const std::vector<StoredTensor>& tensors) {
-    const AlignedBytes copy(SafetensorsBytes(tensors));
+    const AlignedCopy copy(SafetensorsBytes(tensors));
     TensorSet set;
     EXPECT_TRUE(ReadSafetensors("f", copy.bytes(), &set).ok());
     return HexText(DigestOf(set).root);

@@ -146,18 +146,18 @@ inline std::string GgufBytes(const std::vector<std::pair<std::string, GgufValue>
 
 // A copy at an address that 64 divides, of exactly its size, so that the address sanitizer sees a
 // read beyond it.
-class AlignedBytes {
+class AlignedCopy {
  public:
-  explicit AlignedBytes(const std::string& bytes)
+  explicit AlignedCopy(const std::string& bytes)
       : size_(bytes.size()),
         data_(static_cast<std::byte*>(operator new (bytes.size(), std::align_val_t{64}))) {
     std::memcpy(data_, bytes.data(), size_);
   }
 
-  AlignedBytes(const AlignedBytes&) = delete;
-  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  AlignedCopy(const AlignedCopy&) = delete;
+  AlignedCopy& operator=(const AlignedCopy&) = delete;
 
-  ~AlignedBytes() { operator delete (data_, std::align_val_t{64}); }
+  ~AlignedCopy() { operator delete (data_, std::align_val_t{64}); }
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
