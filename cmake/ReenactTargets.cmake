@@ -27,6 +27,7 @@ function(reenact_test)
   # Only the code under test is worth optimising: this halves the time to build all tests.
   target_compile_options(${arg_NAME} PRIVATE -O0)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_precompile_headers(${arg_NAME} REUSE_FROM reenact_test_headers)
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
   # Unit and fault tests run a second time under the sanitizers: tools/check builds this list there.
   if("unit" IN_LIST arg_LABELS OR "fault" IN_LIST arg_LABELS)
@@ -43,7 +44,9 @@ endfunction()
 # Warnings for our own code only: never in the export set.
 add_library(reenact_flags INTERFACE)
 target_compile_options(reenact_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-missing-field-initializers>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-missing-field-initializers>
+  # ccache keeps what was compiled with a precompiled header only with this option of GCC.
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
 
 find_package(Threads REQUIRED)
 

@@ -138,8 +138,8 @@ void ReadTools(RequestFields* fields, ApiRequest* request) {
   if (tools != nullptr && !tools->is_array()) return fields->Refuse("tools", "is not a list");
   const bool has_tools = tools != nullptr && !tools->empty();
   request->parallel_tool_calls = fields->Bool("parallel_tool_calls").value_or(true);
-  std::string name;
-  const Choice choice = ReadChoice(fields, has_tools, &name);
+  std::string chosen;
+  const Choice choice = ReadChoice(fields, has_tools, &chosen);
   if (choice == Choice::kNobody || !has_tools) {
     if (choice == Choice::kOne) fields->Refuse("tool_choice", "goes with tools");
     return;
@@ -159,7 +159,7 @@ void ReadTools(RequestFields* fields, ApiRequest* request) {
   }
   request->tools_json = tools->dump();
   if (choice == Choice::kSomebody || choice == Choice::kOne) {
-    ForceCall(fields, *tools, name, request);
+    ForceCall(fields, *tools, chosen, request);
   }
 }
 
