@@ -97,4 +97,17 @@ absl::StatusOr<std::vector<ModelCallRow>> Catalog::ModelCalls(SegmentSet* segmen
   return calls;
 }
 
+absl::StatusOr<Sightings> Catalog::Seen(SegmentSet* segments, const SightingFilter& filter) {
+  Sightings sightings;
+  absl::Status updated = file_->Update([&] {
+    CatalogScan scan(file_.get(), segments);
+    if (absl::Status done = scan.UpdateParts(); !done.ok()) return done;
+    auto found = file_->Kept(file_->db().ReadSightings(filter));
+    if (found.ok()) sightings = *std::move(found);
+    return found.status();
+  });
+  if (!updated.ok()) return updated;
+  return sightings;
+}
+
 }  // namespace reenact::store

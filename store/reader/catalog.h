@@ -21,6 +21,7 @@
 #include "store/reader/internal/part_scan.h"
 #include "store/reader/internal/search_text.h"
 #include "store/reader/internal/segment_set.h"
+#include "store/reader/sighting.h"
 
 namespace reenact::store {
 
@@ -78,6 +79,7 @@ class Catalog {
   absl::StatusOr<std::vector<ModelCallRow>> ModelCalls(internal::SegmentSet* segments,
                                                        int64_t since_wall_ns,
                                                        int64_t until_wall_ns);
+  absl::StatusOr<Sightings> Seen(internal::SegmentSet* segments, const SightingFilter& filter);
   // Kept in a file. For `doctor` and tests.
   bool is_persistent() const;
 

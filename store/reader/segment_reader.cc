@@ -302,6 +302,25 @@ absl::Status SegmentReader::ForEachEvent(int64_t after_ordinal,
   return impl_->Finish(*rows, "reading events failed");
 }
 
+absl::Status SegmentReader::ForEachComponent(
+    int64_t after_ordinal, const std::function<absl::Status(ComponentRow)>& visit) {
+  auto rows =
+      impl_->Select(absl::StrCat(kComponentTable.select, " WHERE ordinal > ?1 ORDER BY ordinal"));
+  if (!rows.ok()) return rows.status();
+  rows->BindInteger(1, after_ordinal);
+  while (rows->Step()) {
+    const int64_t run = rows->Integer(component_column::kRun);
+    auto component = internal::ReadComponentRow(*rows, impl_->Context(run, true));
+    if (absl::IsDataLoss(component.status()))
+      component = internal::ReadComponentRow(*rows, impl_->Context(run, false));
+    if (!component.ok()) return component.status();
+    absl::Status visited =
+        visit({run, rows->Integer(component_column::kOrdinal), *std::move(component)});
+    if (!visited.ok()) return visited;
+  }
+  return impl_->Finish(*rows, "reading components failed");
+}
+
 absl::StatusOr<std::vector<EventRow>> SegmentReader::OpenCalls() {
   auto rows = impl_->Select(absl::StrCat(kSelectOpenCalls, " ORDER BY sequence"));
   if (!rows.ok()) return rows.status();

@@ -63,6 +63,12 @@ struct EventRow {
   absl::Status damage;  // Not OK: the bodies cannot be read, `event` has none.
 };
 
+struct ComponentRow {
+  int64_t run = 0;  // RunRow::ordinal.
+  int64_t ordinal = 0;
+  schema::Component component;  // Without content where that cannot be read.
+};
+
 // A body that cannot be read, and whose record is shown without it.
 struct DamagedBody {
   uint64_t sequence = 0;  // Of its event; 0: not an event's.
@@ -98,6 +104,9 @@ class SegmentReader {
   // hide the events around it.
   absl::Status ForEachEvent(int64_t after_ordinal,
                             const std::function<absl::Status(EventRow)>& visit);
+  // The same of components.
+  absl::Status ForEachComponent(int64_t after_ordinal,
+                                const std::function<absl::Status(ComponentRow)>& visit);
   absl::StatusOr<std::vector<EventRow>> OpenCalls();
   // Whether the rows of a run are those that were written, all of them. A row that is missing from
   // the segment counts against every run in it. Walks the whole segment once.

@@ -260,6 +260,10 @@ absl::StatusOr<std::vector<SearchHit>> StoreReader::Search(const std::string& te
   return hits;
 }
 
+absl::StatusOr<Sightings> StoreReader::Seen(const SightingFilter& filter) {
+  return impl_->catalog->Seen(impl_->segments.get(), filter);
+}
+
 const std::vector<std::string>& StoreReader::problems() const {
   return impl_->segments->problems();
 }

@@ -15,6 +15,7 @@
 
 #include "schema/record.h"
 #include "store/reader/segment_reader.h"
+#include "store/reader/sighting.h"
 
 namespace reenact::store {
 
@@ -97,6 +98,10 @@ class StoreReader {
 
   // Full text over messages, answers, tool and retrieval bodies, inputs and outputs. Newest last.
   absl::StatusOr<std::vector<SearchHit>> Search(const std::string& text, int64_t limit);
+
+  // Who answered, what was in use and how models were asked, by the hour (sighting.h).
+  // Cost: what is new in the segments, then about a microsecond a row.
+  absl::StatusOr<Sightings> Seen(const SightingFilter& filter);
 
   // One sentence for each segment that could not be read; names the file.
   const std::vector<std::string>& problems() const;

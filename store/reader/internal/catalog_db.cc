@@ -17,7 +17,7 @@ using sqlite::Statement;
 
 constexpr int32_t kCatalogApplicationId = 0x72656563;  // "reec"
 // Raised whenever the same segments would be derived differently; an older file is made anew.
-constexpr int32_t kCatalogVersion = 2;
+constexpr int32_t kCatalogVersion = 3;
 
 // `document` says what a row of the index stands for; the index itself keeps no text, which is read
 // from the segment when it is shown.
@@ -50,6 +50,19 @@ CREATE VIRTUAL TABLE text USING fts5(
 constexpr char kAddStampSql[] = R"sql(
 ALTER TABLE segment ADD COLUMN size_bytes INTEGER NOT NULL DEFAULT -1;
 ALTER TABLE segment ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+// What was taken in before has left no sightings, so that all of it is taken in again.
+constexpr char kAddSightingsSql[] = R"sql(
+ALTER TABLE segment ADD COLUMN component_ordinal INTEGER NOT NULL DEFAULT 0;
+DELETE FROM segment;
+DELETE FROM run_part;
+DELETE FROM model_call;
+DELETE FROM seen_message;
+DELETE FROM document;
+DROP TABLE text;
+CREATE VIRTUAL TABLE text USING fts5(
+  body, content = '', tokenize = "unicode61 remove_diacritics 2");
 )sql";
 
 std::string EncodeGaps(const std::vector<schema::Gap>& gaps) {
@@ -121,7 +134,9 @@ absl::StatusOr<std::unique_ptr<CatalogDb>> CatalogDb::Open(const std::string& pa
       db->connection_.Open(path.empty() ? ":memory:" : path, sqlite::OpenMode::kCreate);
   if (failure == Failure::kNone) failure = db->connection_.Execute("PRAGMA journal_mode=DELETE");
   if (failure != Failure::kNone) return db->Fail(failure);
-  static constexpr MigrationStep kSteps[] = {{0, kCatalogSql}, {1, kAddStampSql}};
+  static const std::string kSightings = absl::StrCat(kAddSightingsSql, kSightingSql);
+  static const MigrationStep kSteps[] = {
+      {0, kCatalogSql}, {1, kAddStampSql}, {2, kSightings.c_str()}};
   static_assert(std::size(kSteps) == kCatalogVersion);
   std::string why;
   switch (
@@ -164,7 +179,7 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
   auto rows = Prepare(
       "SELECT id, name, parts_rows, parts_ordinal, parts_final, text_rows, text_ordinal, "
       "text_final,"
-      " gaps, size_bytes, modified_ns FROM segment");
+      " gaps, size_bytes, modified_ns, component_ordinal FROM segment");
   if (!rows.ok()) return rows.status();
   std::map<std::string, CatalogSegment> segments;
   while (rows->Step()) {
@@ -175,6 +190,7 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
                       .name = name,
                       .parts = ProgressAt(*rows, 2),
                       .text = ProgressAt(*rows, 5),
+                      .component_ordinal = rows->Integer(11),
                       .gaps = *std::move(gaps),
                       .stamp = {rows->Integer(9), rows->Integer(10)}};
   }
@@ -185,10 +201,11 @@ absl::StatusOr<std::map<std::string, CatalogSegment>> CatalogDb::Segments() {
 absl::Status CatalogDb::Put(CatalogSegment* segment) {
   auto put = Prepare(
       "INSERT INTO segment(name, parts_rows, parts_ordinal, parts_final, text_rows, text_ordinal,"
-      " text_final, gaps, size_bytes, modified_ns)"
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT(name) DO UPDATE SET"
+      " text_final, gaps, size_bytes, modified_ns, component_ordinal)"
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT(name) DO UPDATE SET"
       " parts_rows = ?2, parts_ordinal = ?3, parts_final = ?4, text_rows = ?5, text_ordinal = ?6,"
-      " text_final = ?7, gaps = ?8, size_bytes = ?9, modified_ns = ?10 RETURNING id");
+      " text_final = ?7, gaps = ?8, size_bytes = ?9, modified_ns = ?10, component_ordinal = ?11"
+      " RETURNING id");
   if (!put.ok()) return put.status();
   const std::string gaps = EncodeGaps(segment->gaps);
   put->BindText(1, segment->name);
@@ -197,6 +214,7 @@ absl::Status CatalogDb::Put(CatalogSegment* segment) {
   put->BindBlob(8, gaps);
   put->BindInteger(9, segment->stamp.size_bytes);
   put->BindInteger(10, segment->stamp.modified_ns);
+  put->BindInteger(11, segment->component_ordinal);
   if (put->Step()) segment->id = put->Integer(0);
   return Run(&*put);
 }
@@ -211,7 +229,8 @@ absl::Status CatalogDb::Delete(const char* sql, int64_t segment) {
 absl::Status CatalogDb::Forget(int64_t segment) {
   for (const char* sql :
        {"DELETE FROM run_part WHERE segment = ?1", "DELETE FROM model_call WHERE segment = ?1",
-        "DELETE FROM document WHERE segment = ?1", "DELETE FROM segment WHERE id = ?1"}) {
+        "DELETE FROM document WHERE segment = ?1", "DELETE FROM sighting WHERE segment = ?1",
+        "DELETE FROM segment WHERE id = ?1"}) {
     if (absl::Status done = Delete(sql, segment); !done.ok()) return done;
   }
   return absl::OkStatus();
@@ -306,6 +325,19 @@ absl::StatusOr<std::vector<ModelCallRow>> CatalogDb::ModelCalls(int64_t since_wa
   }
   if (rows->failure() != Failure::kNone) return Fail(rows->failure());
   return calls;
+}
+
+absl::Status CatalogDb::AddSightings(int64_t segment, const SightingMaps& maps) {
+  return Fail(internal::AddSightings(maps, segment, &connection_));
+}
+
+absl::StatusOr<Sightings> CatalogDb::ReadSightings(const SightingFilter& filter) {
+  Sightings sightings;
+  bool damaged = false;
+  const Failure failure = internal::ReadSightings(filter, &connection_, &sightings, &damaged);
+  if (failure != Failure::kNone) return Fail(failure);
+  if (damaged) return Damaged();
+  return sightings;
 }
 
 absl::StatusOr<SeenMessages> CatalogDb::Seen(const schema::Ulid& run) {

@@ -16,6 +16,7 @@
 #include "store/reader/internal/part_scan.h"
 #include "store/reader/internal/search_text.h"
 #include "store/reader/internal/segment_set.h"
+#include "store/reader/internal/sighting_table.h"
 
 namespace reenact::store::internal {
 
@@ -32,6 +33,7 @@ struct CatalogSegment {
   std::string name;
   CatalogProgress parts;
   CatalogProgress text;
+  int64_t component_ordinal = 0;  // Of the last component taken in.
   std::vector<schema::Gap> gaps;
   FileStamp stamp;  // Of the file when it was taken in.
 };
@@ -60,6 +62,9 @@ class CatalogDb {
   absl::Status AddModelCall(int64_t segment, const ModelCallRow& call);
   absl::StatusOr<std::vector<ModelCallRow>> ModelCalls(int64_t since_wall_ns,
                                                        int64_t until_wall_ns);
+
+  absl::Status AddSightings(int64_t segment, const SightingMaps& maps);
+  absl::StatusOr<Sightings> ReadSightings(const SightingFilter& filter);
 
   absl::StatusOr<SeenMessages> Seen(const schema::Ulid& run);
   absl::Status AddSeen(const schema::Ulid& run, uint64_t hash);

@@ -8,6 +8,7 @@
 
 #include "store/reader/catalog.h"
 #include "store/reader/internal/incident_db.h"
+#include "store/reader/internal/sighting_scan.h"
 #include "store/reader/internal/text_scan.h"
 
 namespace reenact::store::internal {
@@ -114,16 +115,22 @@ absl::Status CatalogScan::ScanParts(SegmentReader& segment, CatalogSegment entry
   if (absl::Status done = catalog_.Kept(catalog_.db().Put(&entry)); !done.ok()) return done;
   auto parts = catalog_.Kept(catalog_.db().Parts(entry.id));
   if (!parts.ok()) return parts.status();
+  SightingScan sightings(&*parts);
   absl::Status scanned = internal::ScanParts(
       &segment,
       {.parts = &*parts,
        .scanned_ordinal = &entry.parts.scanned_ordinal,
        .on_event =
            [&](const schema::Event& event, const schema::ModelView& view) {
+             sightings.AddEvent(event, view);
              if (event.boundary != schema::Boundary::kModel) return absl::OkStatus();
              return catalog_.Kept(catalog_.db().AddModelCall(entry.id, RowOf(event, view)));
            },
        .damage = [&](std::string text) { segments_.AddProblem(std::move(text)); }});
+  if (scanned.ok()) scanned = sightings.AddRunsAndComponents(&segment, &entry.component_ordinal);
+  if (scanned.ok()) {
+    scanned = catalog_.Kept(catalog_.db().AddSightings(entry.id, sightings.maps()));
+  }
   if (scanned.ok() && info.sealed) scanned = AddOpenCalls(&segment, &*parts);
   if (!scanned.ok()) return scanned;
   if (!info.grouped) {
