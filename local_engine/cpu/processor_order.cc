@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "local_engine/numerics/planted_support_fault.h"
+
 namespace reenact::local_engine {
 namespace {
 
@@ -27,7 +29,10 @@ std::vector<int> EachCoreFirst(std::span<const ProcessorPlace> places) {
   std::map<std::pair<int, int>, int> taken;     // Of each core.
   std::vector<std::pair<int, int>> by_sibling;  // Which one of its core, and the processor.
   for (const ProcessorPlace& place : places) {
-    const int sibling = place.core < 0 ? 0 : taken[{place.package, place.core}]++;
+    const bool own_core = place.core < 0 && !Planted(SupportFault::kUnknownCoresAreOne);
+    const int sibling = own_core || Planted(SupportFault::kCoreTwiceBeforeOthers)
+                            ? 0
+                            : taken[{place.package, place.core}]++;
     by_sibling.emplace_back(sibling, place.processor);
   }
   std::ranges::stable_sort(by_sibling, {}, &std::pair<int, int>::first);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "local_engine/numerics/planted_support_fault.h"
+
 namespace reenact::local_engine {
 namespace {
 
@@ -43,7 +45,8 @@ void TextTokens::Mark(GrammarAutomaton* automaton, GrammarAutomaton::State state
   size_t read = 0;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     const std::string& bytes = tokens_[i].bytes;
-    read = std::min(read, shared_[i]);
+    const bool too_much = Planted(SupportFault::kGrammarSharesTooMuch);
+    read = std::min(read, too_much ? bytes.size() : shared_[i]);
     while (read < bytes.size() && after[read] != GrammarAutomaton::kNowhere) {
       after[read + 1] = automaton->Next(after[read], static_cast<unsigned char>(bytes[read]));
       ++read;
@@ -69,11 +72,12 @@ const std::vector<bool>& AllowedTokens::At(State state) {
   std::vector<bool> allowed(static_cast<size_t>(vocabulary_size_), false);
   text_.Mark(&automaton_, state, &allowed);
   for (const TextTokens::Token& marker : markers_) {
-    if (After(state, marker.bytes) != GrammarAutomaton::kNowhere) {
+    if (After(state, marker.bytes) != GrammarAutomaton::kNowhere ||
+        Planted(SupportFault::kGrammarMarksAnywhere)) {
       allowed[static_cast<size_t>(marker.id)] = true;
     }
   }
-  if (automaton_.IsComplete(state)) {
+  if (automaton_.IsComplete(state) || Planted(SupportFault::kGrammarEndsAnywhere)) {
     for (const int32_t end : ends_) allowed[static_cast<size_t>(end)] = true;
   }
   if (known_.size() == kMostKnown) known_.clear();

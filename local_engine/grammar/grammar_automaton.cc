@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "local_engine/numerics/planted_support_fault.h"
+
 namespace reenact::local_engine {
 namespace {
 
@@ -61,6 +63,7 @@ void GrammarAutomaton::Unroll(std::vector<Stack> pending, std::set<Stack>* stack
     ++stack.back();
     while (!stack.empty() && at_end()) stack.pop_back();
     for (const int32_t beginning : beginnings_[static_cast<size_t>(place.rule)]) {
+      if (Planted(SupportFault::kGrammarTakesFirstChoice) && !stacks->empty()) break;
       pending.push_back(stack);
       pending.back().push_back(beginning);
     }

@@ -5,6 +5,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "local_engine/numerics/planted_support_fault.h"
+
 namespace reenact::local_engine {
 namespace {
 
@@ -28,13 +30,15 @@ Element AddCharacter(Grammar* grammar) {
   const Element next = Grammar::Range(0x80, 0xbf);
   const Element digit = Grammar::Range('0', '9');
   const Element hex = Either(digit, Either(Grammar::Range('a', 'f'), Grammar::Range('A', 'F')));
-  const Element below_d = Either(digit, Grammar::Bytes("abcABCefEF"));
+  const bool lone_surrogates = Planted(SupportFault::kJsonLoneSurrogates);
+  const Element below_d = lone_surrogates ? hex : Either(digit, Grammar::Bytes("abcABCefEF"));
   const auto range = &Grammar::Range;
   const Element escape =
       grammar->AddRule({{Grammar::Bytes("\"\\/bfnrt")},
                         {Grammar::Bytes("u"), below_d, hex, hex, hex},
                         {Grammar::Bytes("u"), Grammar::Bytes("dD"), range('0', '7'), hex, hex}});
-  const Element plain = Either(range(0x20, 0x21), Either(range(0x23, 0x5b), range(0x5d, 0x7e)));
+  const unsigned char first = Planted(SupportFault::kJsonControlCharacters) ? 0x01 : 0x20;
+  const Element plain = Either(range(first, 0x21), Either(range(0x23, 0x5b), range(0x5d, 0x7e)));
   return grammar->AddRule({{plain},
                            {Grammar::Bytes("\\"), escape},
                            {range(0xc2, 0xdf), next},
@@ -49,7 +53,9 @@ Element AddCharacter(Grammar* grammar) {
 Element AddInteger(Grammar* grammar) {
   const Element digit = Grammar::Range('0', '9');
   const Element more = grammar->AtMost(digit, kMostDigits);
-  const Element whole = grammar->AddRule({{Grammar::Bytes("0")}, {Grammar::Range('1', '9'), more}});
+  const unsigned char first = Planted(SupportFault::kJsonLeadingZeros) ? '0' : '1';
+  const Element whole =
+      grammar->AddRule({{Grammar::Bytes("0")}, {Grammar::Range(first, '9'), more}});
   return grammar->AddRule({{whole}, {Grammar::Bytes("-"), whole}});
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "local_engine/numerics/planted_support_fault.h"
 #include "local_engine/numerics/sha256_blocks.h"
 
 namespace reenact::local_engine {
@@ -32,6 +33,7 @@ void Sha256::Update(const void* data, size_t size_bytes) {
       Compress(bytes, blocks);
       bytes += blocks * pending_.size();
       size_bytes %= pending_.size();
+      if (Planted(SupportFault::kHashDropsTheRest)) return;
       continue;
     }
     const size_t taken = std::min(size_bytes, pending_.size() - pending_bytes_);
@@ -47,7 +49,7 @@ void Sha256::Update(const void* data, size_t size_bytes) {
 }
 
 Sha256Digest Sha256::Finish() {
-  const uint64_t bit_count = total_bytes_ * 8;
+  const uint64_t bit_count = total_bytes_ * (Planted(SupportFault::kHashCountsBytes) ? 1 : 8);
   const uint8_t one = 0x80;
   const uint8_t zero = 0;
   Update(&one, 1);
