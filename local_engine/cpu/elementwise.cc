@@ -39,6 +39,15 @@ absl::Status AddTo(std::span<const float> delta, CpuDevice& device, std::span<fl
   });
 }
 
+absl::Status RoundTo(DataType type, CpuDevice& device, std::span<float> x) {
+  if (type == DataType::kF32) return absl::OkStatus();
+  const auto round =
+      type == DataType::kF16 ? device.kernels().round_f16 : device.kernels().round_bf16;
+  return device.Run(PieceCount(x.size()), kPiece / 4, [&](size_t piece, int) {
+    round(x.data() + piece * kPiece, PieceSize(x.size(), piece));
+  });
+}
+
 bool AllFinite(std::span<const float> x, const CpuDevice& device) {
   return device.kernels().is_finite(x.data(), x.size());
 }

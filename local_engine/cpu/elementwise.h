@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 
 #include "local_engine/cpu/device.h"
+#include "local_engine/weights/tensor.h"
 
 namespace reenact::local_engine {
 
@@ -17,6 +18,9 @@ absl::Status SiluMul(std::span<const float> gate, std::span<const float> up, Cpu
 
 // x[k] = x[k] + delta[k], rounded.
 absl::Status AddTo(std::span<const float> delta, CpuDevice& device, std::span<float> x);
+
+// Each value narrowed to F16 or BF16, and widened again, by numerics/narrow_floats.h; F32: nothing.
+absl::Status RoundTo(DataType type, CpuDevice& device, std::span<float> x);
 
 // Whether no value is infinite or NaN.
 bool AllFinite(std::span<const float> x, const CpuDevice& device);

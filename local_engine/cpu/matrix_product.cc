@@ -120,46 +120,99 @@ absl::Status PackActivations(const ProductKernels& kernels, std::span<const floa
   return absl::OkStatus();
 }
 
-}  // namespace
+bool IsMultipliedInPlace(const Matrix& weights, size_t rows) {
+  return weights.in_place() && rows <= kInPlaceRows && !IsQuantised(weights.type());
+}
 
-absl::Status Multiply(const Matrix& weights, std::span<const float> x, size_t rows,
-                      CpuDevice& device, std::span<float> y) {
-  if (rows == 0) return absl::OkStatus();
-  if (weights.in_place() && rows <= kInPlaceRows && !IsQuantised(weights.type())) {
-    return MultiplyInPlace(weights, x, rows, device, y);
-  }
-  if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
-  const ProductKernels kernels = KernelsOf(device.kernels(), weights);
-  const size_t dim = weights.input_dim();
-  const RowTiles tiles(rows, kernels.max_rows);
-  std::byte* packed = device.ActivationScratch(rows * kernels.row_size_bytes);
-  absl::Status status = PackActivations(kernels, x, dim, tiles, device, packed);
-  if (!status.ok()) return status;
-  const size_t block_tiles = TilesAtOnce(tiles, kernels.row_size_bytes);
-  const size_t blocks = (tiles.count + block_tiles - 1) / block_tiles;
-  // One panel with a block of rows is one piece of work: it stays in the worker's cache meanwhile.
-  return device.pool().Run(blocks * weights.panel_count(), [&](size_t index, int worker) {
-    const size_t first_tile = index / weights.panel_count() * block_tiles;
-    const size_t panel = index % weights.panel_count();
-    std::byte* scratch =
-        weights.in_place() ? device.WorkerScratch(worker, weights.panel_size_bytes()) : nullptr;
+// Whether both read activations in the same packed form.
+bool SharePacking(const ProductKernels& a, const ProductKernels& b) {
+  return a.pack_floats == b.pack_floats && a.pack_integers == b.pack_integers;
+}
+
+// A block of tiles with one panel of a product: a piece of work. The panel stays in the worker's
+// cache meanwhile.
+struct PanelWork {
+  const ProductKernels& kernels;
+  const RowTiles& tiles;
+  const std::byte* packed;
+  size_t first_tile;
+  size_t tile_end;
+
+  void Multiply(const Product& product, size_t panel, std::byte* scratch) const {
+    const Matrix& weights = *product.weights;
     const size_t first = panel * kPanelOutputs;
     ProductTile work = {
         .panel = weights.Panel(panel, scratch),
-        .dim = dim,
+        .dim = weights.input_dim(),
         .outputs = static_cast<int>(std::min<size_t>(kPanelOutputs, weights.output_dim() - first)),
         .row_scales = weights.row_scales() != nullptr ? weights.row_scales() + first : nullptr,
         .bias = weights.bias() != nullptr ? weights.bias() + first : nullptr,
         .y_stride = weights.output_dim()};
-    const size_t tile_end = std::min(first_tile + block_tiles, tiles.count);
     for (size_t tile = first_tile; tile < tile_end; ++tile) {
       const size_t begin = tiles.Begin(tile);
       work.x = packed + begin * kernels.row_size_bytes;
       work.rows = static_cast<int>(tiles.Begin(tile + 1) - begin);
-      work.y = y.data() + begin * weights.output_dim() + first;
+      work.y = product.y.data() + begin * weights.output_dim() + first;
       kernels.multiply(work);
     }
+  }
+};
+
+// Products whose weights read the same packed activations.
+absl::Status MultiplyPacked(std::span<const Product> products, std::span<const float> x,
+                            size_t rows, CpuDevice& device) {
+  const ProductKernels first = KernelsOf(device.kernels(), *products[0].weights);
+  const RowTiles tiles(rows, first.max_rows);
+  std::byte* packed = device.ActivationScratch(rows * first.row_size_bytes);
+  const size_t dim = products[0].weights->input_dim();
+  absl::Status status = PackActivations(first, x, dim, tiles, device, packed);
+  if (!status.ok()) return status;
+  const size_t block_tiles = TilesAtOnce(tiles, first.row_size_bytes);
+  const size_t blocks = (tiles.count + block_tiles - 1) / block_tiles;
+  size_t panels = 0;
+  for (const Product& product : products) panels += product.weights->panel_count();
+  return device.pool().Run(blocks * panels, [&](size_t index, int worker) {
+    size_t panel = index % panels;
+    const Product* product = products.data();
+    for (; panel >= product->weights->panel_count(); ++product) {
+      panel -= product->weights->panel_count();
+    }
+    const Matrix& weights = *product->weights;
+    std::byte* scratch =
+        weights.in_place() ? device.WorkerScratch(worker, weights.panel_size_bytes()) : nullptr;
+    const size_t first_tile = index / panels * block_tiles;
+    const ProductKernels kernels = KernelsOf(device.kernels(), weights);
+    PanelWork{.kernels = kernels,
+              .tiles = tiles,
+              .packed = packed,
+              .first_tile = first_tile,
+              .tile_end = std::min(first_tile + block_tiles, tiles.count)}
+        .Multiply(*product, panel, scratch);
   });
+}
+
+}  // namespace
+
+absl::Status Multiply(std::span<const Product> products, std::span<const float> x, size_t rows,
+                      CpuDevice& device) {
+  if (rows == 0) return absl::OkStatus();
+  if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
+  while (!products.empty()) {
+    const Matrix& weights = *products[0].weights;
+    const bool in_place = IsMultipliedInPlace(weights, rows);
+    size_t count = 1;
+    while (!in_place && count < products.size() &&
+           !IsMultipliedInPlace(*products[count].weights, rows) &&
+           SharePacking(KernelsOf(device.kernels(), weights),
+                        KernelsOf(device.kernels(), *products[count].weights))) {
+      ++count;
+    }
+    const absl::Status status = in_place ? MultiplyInPlace(weights, x, rows, device, products[0].y)
+                                         : MultiplyPacked(products.first(count), x, rows, device);
+    if (!status.ok()) return status;
+    products = products.subspan(count);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace reenact::local_engine

@@ -105,13 +105,13 @@ absl::Status CpuForward::AttentionBlock(int32_t layer, StepRows* rows) {
     absl::Status status = rows->EndUnsound(layer, what, buffer, kept, *device_);
     if (!status.ok()) return status;
   }
-  StoreKeysAndValues(layer, *rows);
   const std::span<float> attended = attended_.Rows(rows->count());
-  absl::Status status = AttendAllHeads(layer, *rows, &queries_, &attended_);
+  absl::Status status = StoreKeysAndValues(layer, *rows);
+  if (status.ok()) status = AttendAllHeads(layer, *rows, &queries_, &attended_);
   if (status.ok()) status = RoundActivations(attended);
   if (status.ok()) {
-    status = Project(rows->settings(), weights_.layers[Size(layer)].attention_output, &attended_,
-                     &delta_);
+    status = Project(rows->settings(), &attended_,
+                     {{&weights_.layers[Size(layer)].attention_output, &delta_}});
   }
   if (status.ok()) status = AddToResidual(*rows);
   if (!status.ok()) return status;
@@ -126,16 +126,19 @@ absl::Status CpuForward::QueriesKeysValues(int32_t layer, const StepRows& rows) 
   absl::Status status =
       Norm(rows.settings(), residual_.Rows(rows.count()), source.attention_norm, normalised);
   if (status.ok()) status = RoundActivations(normalised);
-  const std::pair<const Matrix*, RowBuffer*> projections[] = {
-      {&weights.query, &queries_}, {&weights.key, &keys_}, {&weights.value, &values_}};
-  for (const auto& [matrix, buffer] : projections) {
-    if (status.ok()) status = Project(rows.settings(), *matrix, &normalised_, buffer);
+  if (status.ok()) {
+    status =
+        Project(rows.settings(), &normalised_,
+                {{&weights.query, &queries_}, {&weights.key, &keys_}, {&weights.value, &values_}});
+  }
+  for (RowBuffer* buffer : {&queries_, &keys_, &values_}) {
     if (status.ok()) status = RoundActivations(buffer->Rows(rows.count()));
   }
   if (status.ok()) status = RotateHeads(rows, source.query_norm, &queries_);
   if (status.ok()) status = RotateHeads(rows, source.key_norm, &keys_);
-  if (status.ok()) status = pages_.RoundToCache(*device_, keys_.Rows(rows.count()));
-  if (status.ok()) status = pages_.RoundToCache(*device_, values_.Rows(rows.count()));
+  for (RowBuffer* buffer : {&keys_, &values_}) {
+    if (status.ok()) status = RoundTo(pages_.shape().type, *device_, buffer->Rows(rows.count()));
+  }
   return status;
 }
 
@@ -154,20 +157,36 @@ absl::Status CpuForward::RotateHeads(const StepRows& rows, std::span<const float
   return status.ok() ? RoundActivations(all) : status;
 }
 
-void CpuForward::StoreKeysAndValues(int32_t layer, const StepRows& rows) {
+// A piece of work is what one page gets: no two threads write to one cache line.
+absl::Status CpuForward::StoreKeysAndValues(int32_t layer, const StepRows& rows) {
+  struct Run {
+    int32_t page;
+    size_t first_row;
+    size_t row_count;
+  };
+
+  std::vector<Run> runs;
   for (const StepRows::Part& part : rows.parts()) {
-    const StepSequence& sequence = rows.SequenceOf(part);
-    for (size_t i = 0; i < part.row_count; ++i) {
+    if (Planted(EngineFault::kChunkEdgeLost) && layer == 0 && part.row_count > 1) {
+      std::ranges::fill(keys_.Row(part.first_row + part.row_count - 1), 0.0f);
+      std::ranges::fill(values_.Row(part.first_row + part.row_count - 1), 0.0f);
+    }
+    for (size_t i = 0; i < part.row_count;) {
       const size_t row = part.first_row + i;
       const size_t position = Size(rows.positions()[row]);
-      if (Planted(EngineFault::kChunkEdgeLost) && layer == 0 && i > 0 && i + 1 == part.row_count) {
-        std::ranges::fill(keys_.Row(row), 0.0f);
-        std::ranges::fill(values_.Row(row), 0.0f);
-      }
-      pages_.Store(sequence.pages[position / kPagePositions], layer, position % kPagePositions,
-                   keys_.Row(row).data(), values_.Row(row).data());
+      const size_t count = std::min(kPagePositions - position % kPagePositions, part.row_count - i);
+      runs.push_back({rows.SequenceOf(part).pages[position / kPagePositions], row, count});
+      i += count;
     }
   }
+  const size_t values_of_run = rows.count() * keys_.dim() / std::max<size_t>(1, runs.size());
+  return device_->Run(runs.size(), values_of_run, [&](size_t index, int) {
+    const auto& [page, first_row, row_count] = runs[index];
+    for (size_t row = first_row; row < first_row + row_count; ++row) {
+      pages_.Store(page, layer, Size(rows.positions()[row]) % kPagePositions, keys_.Row(row).data(),
+                   values_.Row(row).data());
+    }
+  });
 }
 
 // Every query head against the KV head that its group shares.
@@ -216,8 +235,10 @@ absl::Status CpuForward::FeedForwardBlock(int32_t layer, StepRows* rows) {
   absl::Status status = Norm(rows->settings(), residual_.Rows(count),
                              model_.weights.layers[Size(layer)].feed_forward_norm, normalised);
   if (status.ok()) status = RoundActivations(normalised);
-  if (status.ok()) status = Project(rows->settings(), weights.gate, &normalised_, &gated_);
-  if (status.ok()) status = Project(rows->settings(), weights.up, &normalised_, &up_);
+  if (status.ok()) {
+    status =
+        Project(rows->settings(), &normalised_, {{&weights.gate, &gated_}, {&weights.up, &up_}});
+  }
   if (status.ok()) status = RoundActivations(gated);
   if (status.ok()) status = RoundActivations(up_.Rows(count));
   if (status.ok()) status = SiluMul(gated, up_.Rows(count), *device_, gated);
@@ -225,7 +246,7 @@ absl::Status CpuForward::FeedForwardBlock(int32_t layer, StepRows* rows) {
   if (status.ok()) {
     status = rows->EndUnsound(layer, "gated activation", &gated_, {&residual_, &gated_}, *device_);
   }
-  if (status.ok()) status = Project(rows->settings(), weights.down, &gated_, &delta_);
+  if (status.ok()) status = Project(rows->settings(), &gated_, {{&weights.down, &delta_}});
   if (status.ok()) status = AddToResidual(*rows);
   if (!status.ok()) return status;
   return rows->EndUnsound(layer, "residual after the feed-forward layer", &residual_, {&residual_},
@@ -259,7 +280,7 @@ absl::Status CpuForward::Logits(const StepRows& rows, std::vector<SequenceOutput
   const std::span<float> normalised = normalised_.Rows(wanted);
   absl::Status status = Norm(settings, delta_.Rows(wanted), model_.weights.final_norm, normalised);
   if (status.ok()) status = RoundActivations(normalised);
-  if (status.ok()) status = Project(settings, weights_.head, &normalised_, &logits_);
+  if (status.ok()) status = Project(settings, &normalised_, {{&weights_.head, &logits_}});
   if (!status.ok()) return status;
   size_t from = 0;
   for (const StepRows::Part& part : rows.parts()) {
@@ -283,10 +304,12 @@ absl::Status CpuForward::Norm(RowSettings, std::span<const float> x, std::span<c
   return RmsNormRows(x, weight, config().rms_norm_epsilon, *device_, y);
 }
 
-absl::Status CpuForward::Project(RowSettings settings, const Matrix& weights, RowBuffer* from,
-                                 RowBuffer* to) {
+absl::Status CpuForward::Project(RowSettings settings, RowBuffer* from,
+                                 std::initializer_list<Projected> projections) {
   const size_t count = settings.size();
-  return Multiply(weights, from->Rows(count), count, *device_, to->Rows(count));
+  std::vector<Product> products;
+  for (const auto& [weights, to] : projections) products.push_back({weights, to->Rows(count)});
+  return Multiply(products, from->Rows(count), count, *device_);
 }
 
 absl::Status CpuForward::RoundActivations(std::span<float>) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,10 +48,16 @@ class CpuForward : public Backend {
   // for as many equal parts of a row as there are heads.
   using RowSettings = std::span<const StockSettings* const>;
 
+  struct Projected {
+    const Matrix* weights = nullptr;
+    RowBuffer* to = nullptr;
+  };
+
   virtual absl::Status Norm(RowSettings settings, std::span<const float> x,
                             std::span<const float> weight, std::span<float> y);
-  virtual absl::Status Project(RowSettings settings, const Matrix& weights, RowBuffer* from,
-                               RowBuffer* to);
+  // The rows of `from` by each matrix, which has a buffer of its own.
+  virtual absl::Status Project(RowSettings settings, RowBuffer* from,
+                               std::initializer_list<Projected> projections);
   virtual absl::Status AttendAllHeads(int32_t layer, const StepRows& rows, RowBuffer* queries,
                                       RowBuffer* attended);
   // Of what an operation gives to the next one.
@@ -73,7 +80,7 @@ class CpuForward : public Backend {
   absl::Status AttentionBlock(int32_t layer, StepRows* rows);
   absl::Status QueriesKeysValues(int32_t layer, const StepRows& rows);
   absl::Status RotateHeads(const StepRows& rows, std::span<const float> norm, RowBuffer* heads);
-  void StoreKeysAndValues(int32_t layer, const StepRows& rows);
+  absl::Status StoreKeysAndValues(int32_t layer, const StepRows& rows);
   absl::Status FeedForwardBlock(int32_t layer, StepRows* rows);
   absl::Status AddToResidual(const StepRows& rows);
   absl::Status Logits(const StepRows& rows, std::vector<SequenceOutput>* outputs);

@@ -1,6 +1,5 @@
 #include "local_engine/engine/cpu_pages.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +11,6 @@
 #include "absl/status/status.h"
 
 #include "local_engine/engine/backend.h"
-#include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/weights/tensor.h"
 
 namespace reenact::local_engine {
@@ -31,18 +29,6 @@ absl::Status CpuPages::Reserve(int32_t page_count) {
                                         " pages of keys and values");
   }
   return absl::OkStatus();
-}
-
-absl::Status CpuPages::RoundToCache(CpuDevice& device, std::span<float> values) const {
-  if (shape_.type == DataType::kF32) return absl::OkStatus();
-  constexpr size_t kPiece = 4096;
-  return device.Run((values.size() + kPiece - 1) / kPiece, kPiece, [&](size_t piece, int) {
-    const size_t at = piece * kPiece;
-    for (float& value : values.subspan(at, std::min(kPiece, values.size() - at))) {
-      value = shape_.type == DataType::kF16 ? widen_fp16(narrow_to_fp16(value))
-                                            : widen_bf16(narrow_to_bf16(value));
-    }
-  });
 }
 
 void CpuPages::Store(int32_t page, int32_t layer, size_t slot, const float* keys,

@@ -27,9 +27,6 @@ class CpuPages {
 
   const KvBlockShape& shape() const { return shape_; }
 
-  // Rounds the values to the cache type and widens them again; beyond its largest is infinity.
-  absl::Status RoundToCache(CpuDevice& device, std::span<float> values) const;
-
   // One position of a layer; keys and values of all heads, rounded already.
   void Store(int32_t page, int32_t layer, size_t slot, const float* keys, const float* values);
 

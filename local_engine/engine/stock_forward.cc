@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -46,13 +47,12 @@ absl::Status StockForward::Norm(RowSettings settings, std::span<const float> x,
 }
 
 // A part of K is a product of the row with zeros elsewhere: they leave a sum as it is.
-absl::Status StockForward::Project(RowSettings settings, const Matrix& weights, RowBuffer* from,
-                                   RowBuffer* to) {
+absl::Status StockForward::Project(RowSettings settings, RowBuffer* from,
+                                   std::initializer_list<Projected> projections) {
   const size_t dim = from->dim();
   size_t part_count = 0;
   for (const StockSettings* of_row : settings) part_count += static_cast<size_t>(of_row->split_k);
   parts_of_x_.assign(part_count * dim, 0.0f);
-  parts_of_y_.resize(part_count * to->dim());
   size_t at = 0;
   for (size_t row = 0; row < settings.size(); ++row) {
     const auto split = static_cast<size_t>(settings[row]->split_k);
@@ -63,9 +63,12 @@ absl::Status StockForward::Project(RowSettings settings, const Matrix& weights, 
                         parts_of_x_.begin() + static_cast<ptrdiff_t>(at * dim + begin));
     }
   }
-  absl::Status status = Multiply(weights, parts_of_x_, part_count, device(), parts_of_y_);
-  if (!status.ok()) return status;
-  AddParts(settings, weights.bias(), to);
+  for (const auto& [weights, to] : projections) {
+    parts_of_y_.resize(part_count * to->dim());
+    absl::Status status = Multiply(*weights, parts_of_x_, part_count, device(), parts_of_y_);
+    if (!status.ok()) return status;
+    AddParts(settings, weights->bias(), to);
+  }
   return absl::OkStatus();
 }
 

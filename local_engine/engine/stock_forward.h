@@ -4,6 +4,7 @@
 #define REENACT_LOCAL_ENGINE_ENGINE_STOCK_FORWARD_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -26,8 +27,8 @@ class StockForward final : public CpuForward {
  protected:
   absl::Status Norm(RowSettings settings, std::span<const float> x, std::span<const float> weight,
                     std::span<float> y) override;
-  absl::Status Project(RowSettings settings, const Matrix& weights, RowBuffer* from,
-                       RowBuffer* to) override;
+  absl::Status Project(RowSettings settings, RowBuffer* from,
+                       std::initializer_list<Projected> projections) override;
   absl::Status AttendAllHeads(int32_t layer, const StepRows& rows, RowBuffer* queries,
                               RowBuffer* attended) override;
   absl::Status RoundActivations(std::span<float> values) override;

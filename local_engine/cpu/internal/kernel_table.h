@@ -93,6 +93,8 @@ struct KernelTable {
   void (*rotate)(const float* cos, const float* sin, size_t half_dim, float* head);
   void (*silu_mul)(const float* gate, const float* up, size_t count, float* out);
   void (*add)(const float* delta, size_t count, float* x);
+  void (*round_f16)(float* x, size_t count);
+  void (*round_bf16)(float* x, size_t count);
   bool (*is_finite)(const float* x, size_t count);
   float (*largest)(const float* x, size_t count);
   float (*sum_of_exp_chunk)(const float* logits, size_t count, float maximum);

@@ -33,6 +33,8 @@ constexpr KernelTable MakeTable(const char* name) {
           .rotate = RotateHead,
           .silu_mul = SiluMulRow,
           .add = AddRow,
+          .round_f16 = RoundRowToF16,
+          .round_bf16 = RoundRowToBf16,
           .is_finite = RowIsFinite,
           .largest = LargestOf,
           .sum_of_exp_chunk = SumOfExpChunk,

@@ -81,6 +81,31 @@ bool RowIsFinite(const float* x, size_t count) {
   return not_finite == 0;
 }
 
+// widen_bf16(narrow_to_bf16(x)), as selections that a vector can make; NaN is 0x7fff there too.
+void RoundRowToBf16(float* x, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    const uint32_t bits = float_bits(x[k]);
+    const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    x[k] = float_from_bits(is_nan ? 0x7fff0000u : rounded & 0xffff0000u);
+  }
+}
+
+// widen_fp16(narrow_to_fp16(x)). Below 2^-14 the last place is 2^-24, as it is of numbers between
+// 0.5 and 1: an addition rounds to it, and a subtraction is exact.
+void RoundRowToF16(float* x, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    const uint32_t bits = float_bits(x[k]);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    const uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u)) & 0xffffe000u;
+    const uint32_t small = float_bits(sub_rn(add_rn(float_from_bits(magnitude), 0.5f), 0.5f));
+    uint32_t rounded = magnitude < 0x38800000u ? small : normal;
+    rounded = magnitude >= 0x477ff000u ? 0x7f800000u : rounded;
+    const bool is_nan = magnitude > 0x7f800000u;
+    x[k] = float_from_bits(is_nan ? 0x7fffe000u : rounded | (bits & 0x80000000u));
+  }
+}
+
 // The largest, which is exact in any order; of zeros with different signs the first one.
 float LargestOf(const float* x, size_t count) {
   constexpr size_t kWidth = 64;

@@ -10,6 +10,7 @@
 
 #include "local_engine/cpu/elementwise.h"
 #include "local_engine/cpu/isa.h"
+#include "local_engine/numerics/narrow_floats.h"
 #include "tests/local_engine/cpu/kernel_checks.h"
 #include "tests/local_engine/cpu/kernel_testing.h"
 #include "tests/local_engine/reference/adversarial_floats.h"
@@ -39,6 +40,30 @@ TEST_P(KernelOperations, GateIsTheReferences) {
 
 TEST_P(KernelOperations, ResidualIsOneRoundedAddition) {
   EXPECT_EQ(DifferentResiduals(devices_), 0u);
+}
+
+// Every 1021st float, and those around a change of the rule: overflow, subnormals, half of the
+// least.
+TEST_P(KernelOperations, RoundingToTheCacheIsThatOfTheNarrowFloats) {
+  std::vector<float> x;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1021) {
+    x.push_back(float_from_bits(static_cast<uint32_t>(bits)));
+  }
+  for (uint32_t edge : {0x7f800000u, 0x477ff000u, 0x38800000u, 0x33000000u, 0x33800000u, 0u}) {
+    for (uint32_t bits = edge - 9; bits != edge + 9; ++bits) x.push_back(float_from_bits(bits));
+  }
+  for (DataType type : kCacheTypes) {
+    std::vector<float> expected;
+    for (float value : x) {
+      expected.push_back(type == DataType::kF16    ? widen_fp16(narrow_to_fp16(value))
+                         : type == DataType::kBF16 ? widen_bf16(narrow_to_bf16(value))
+                                                   : value);
+    }
+    std::vector<float> rounded = x;
+    ASSERT_TRUE(RoundTo(type, *devices_[1], rounded).ok());
+    EXPECT_EQ(DifferentBits(expected, rounded), 0u) << DataTypeName(type);
+    EXPECT_EQ(DifferentBits(x, rounded) == 0, type == DataType::kF32);
+  }
 }
 
 TEST_P(KernelOperations, LogNormalisersAreTheReferences) {

@@ -2,16 +2,13 @@
 // greedy or with a seed, gives one text and one series of bits; stock gives several, and each of
 // them comes back exactly from its recorded schedule. REENACT_LONG: 1,000 requests in place of 60.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +17,7 @@
 
 #include "local_engine/engine.h"
 #include "local_engine/engine/answer_comparison.h"
-#include "local_engine/numerics/operations.h"
+#include "local_engine/engine/identical_requests.h"
 #include "tests/local_engine/engine/small_model.h"
 #include "tests/support/temp_folder.h"
 
@@ -53,121 +50,50 @@ Answer RunAlone(Engine* engine, const Request& request) {
   return answer.ok() ? *std::move(answer) : Answer{};
 }
 
-// Arrivals that come singly for a while, then in crowds; every third is a stranger with a prompt of
-// its own. The answers of the others.
+// The answers under a load that changes, beside strangers with prompts of their own.
 std::vector<Answer> RunUnderLoad(Engine* engine, const Request& request, int count) {
+  IdenticalRequests identical = {.request = request, .count = count};
   std::minstd_rand random(20261130);
-  std::vector<RequestId> ids;
-  std::vector<RequestId> strangers;
-  while (static_cast<int>(ids.size()) < count) {
-    const bool crowded = ids.size() / 16 % 2 == 1;
-    const auto arrivals =
-        static_cast<uint32_t>(crowded ? random() % 5 : (random() % 12 == 0 ? 1 : 0));
-    for (uint32_t i = 0; i < arrivals; ++i) {
-      Request next = request;
-      if (random() % 3 == 0) {
-        next.prompt.assign(1 + random() % 40, 5 + static_cast<int32_t>(random() % 50));
-        next.max_tokens = 1 + static_cast<int32_t>(random() % 30);
-        next.kv_digest = false;
-      }
-      const absl::StatusOr<RequestId> id = engine->Submit(next);
-      EXPECT_TRUE(id.ok()) << id.status();
-      (next.kv_digest ? ids : strangers).push_back(*id);
-    }
-    EXPECT_TRUE(engine->Step().ok());
+  for (int i = 0; i < 20; ++i) {
+    Request other = request;
+    other.schedule.clear();
+    other.prompt.assign(1 + random() % 40, 5 + static_cast<int32_t>(random() % 50));
+    other.max_tokens = 1 + static_cast<int32_t>(random() % 30);
+    identical.others.push_back(std::move(other));
   }
-  std::vector<Answer> answers;
-  for (RequestId id : ids) answers.push_back(*engine->RunToEnd(id));
-  for (RequestId id : strangers) EXPECT_TRUE(engine->RunToEnd(id).ok());
-  return answers;
+  absl::StatusOr<std::vector<Answer>> answers = AnswerUnderLoad(identical, engine);
+  EXPECT_TRUE(answers.ok()) << answers.status();
+  return answers.ok() ? *std::move(answers) : std::vector<Answer>{};
 }
 
-std::vector<uint32_t> BitsOf(const Answer& answer) {
-  std::vector<uint32_t> bits;
-  for (const TokenScore& score : answer.completions[0].scores) {
-    bits.push_back(static_cast<uint32_t>(score.chosen.token));
-    bits.push_back(float_bits(score.chosen.logprob));
-  }
-  return bits;
-}
-
-// The first token in which two answers differ; -1: none.
-int FirstDivergence(const Answer& a, const Answer& b) {
-  const std::vector<int32_t>& left = a.completions[0].tokens;
-  const std::vector<int32_t>& right = b.completions[0].tokens;
-  for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
-    if (left[i] != right[i]) return static_cast<int>(i);
-  }
-  return left.size() == right.size() ? -1 : static_cast<int>(std::min(left.size(), right.size()));
-}
-
-struct Variants {
-  std::set<std::vector<int32_t>> texts;
-  std::map<std::vector<uint32_t>, size_t> series;  // To the first answer that has it.
-  int first_divergence = -1;                       // The earliest, from the first answer.
-};
-
-Variants VariantsOf(const std::vector<Answer>& answers) {
-  Variants variants;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    EXPECT_TRUE(answers[i].completions[0].status.ok()) << answers[i].completions[0].status;
-    variants.texts.insert(answers[i].completions[0].tokens);
-    variants.series.emplace(BitsOf(answers[i]), i);
-    const int at = FirstDivergence(answers[0], answers[i]);
-    if (at >= 0 && (variants.first_divergence < 0 || at < variants.first_divergence)) {
-      variants.first_divergence = at;
-    }
-  }
-  return variants;
-}
-
-void Report(const char* model, const Engine& engine, size_t count, const Variants& variants) {
+void Report(const char* model, const Engine& engine, size_t count, const AnswerVariants& variants) {
   const EngineCounters& counters = engine.counters();
   std::printf(
       "%s, %s: %zu requests, %zu texts, %zu series of bits, first divergence at token %d "
       "(%lld co-resident at most, %lld pages from the cache, %lld preemptions)\n",
-      model, engine.identity().profile.c_str(), count, variants.texts.size(),
-      variants.series.size(), variants.first_divergence,
-      static_cast<long long>(counters.most_co_resident),
+      model, engine.identity().profile.c_str(), count, variants.texts, variants.logprob_patterns,
+      variants.first_divergence, static_cast<long long>(counters.most_co_resident),
       static_cast<long long>(counters.cache_hit_pages),
       static_cast<long long>(counters.preemptions));
 }
 
-// Each of the answers from the JSON of its schedule, in a new engine, all in each other's company.
 void ExpectReplays(const std::string& path, const Request& request,
                    const std::vector<Answer>& answers) {
   const std::unique_ptr<Engine> engine = Load(path, {.profile = Profile::kStock});
   ASSERT_NE(engine, nullptr);
-  std::vector<RequestId> ids;
-  for (const Answer& recorded : answers) {
-    absl::StatusOr<StockSchedule> schedule =
-        StockScheduleFromJson(StockScheduleToJson(recorded.completions[0].schedule));
-    ASSERT_TRUE(schedule.ok()) << schedule.status();
-    Request replay = request;
-    replay.schedule = *std::move(schedule);
-    const absl::StatusOr<RequestId> id = engine->Submit(std::move(replay));
-    ASSERT_TRUE(id.ok()) << id.status();
-    ids.push_back(*id);
-  }
-  int64_t comparisons = 0;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    const absl::StatusOr<Answer> again = engine->RunToEnd(ids[i]);
-    ASSERT_TRUE(again.ok()) << again.status();
-    const BitComparison comparison = CompareAnswers(answers[i], *again);
-    EXPECT_EQ(comparison.differences, 0) << comparison.first_difference << "\n"
-                                         << StockScheduleToJson(answers[i].completions[0].schedule);
-    comparisons += comparison.comparisons;
-  }
-  std::printf("%zu replays, %lld comparisons\n", answers.size(),
-              static_cast<long long>(comparisons));
+  const absl::StatusOr<BitComparison> comparison = ReplaySchedules(request, answers, engine.get());
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  EXPECT_EQ(comparison->differences, 0) << comparison->first_difference;
+  EXPECT_GT(comparison->comparisons, static_cast<int64_t>(100 * answers.size()));
 }
 
 void ExpectOneAnswerOfN1(const char* name, Engine* engine, const Request& request) {
   const std::vector<Answer> answers = RunUnderLoad(engine, request, RequestCount());
-  const Variants one = VariantsOf(answers);
+  const AnswerVariants one = VariantsOf(answers);
   Report(name, *engine, answers.size(), one);
-  EXPECT_EQ(one.texts.size(), 1u);
-  EXPECT_EQ(one.series.size(), 1u);
+  EXPECT_EQ(one.texts, 1u);
+  EXPECT_EQ(one.largest_group, static_cast<size_t>(RequestCount()));
+  EXPECT_EQ(one.logprob_patterns, 1u);
   EXPECT_GT(engine->counters().most_co_resident, 8);
 }
 
@@ -188,10 +114,10 @@ void ExpectOneAnswerOfN1AndReplaysOfStock(const char* name, const std::string& p
   EXPECT_EQ(stock->identity().Fingerprint().rfind("stock-", 0), 0u);
   EXPECT_NE(stock->identity().Fingerprint().substr(6), n1->identity().Fingerprint().substr(3));
   const std::vector<Answer> unequal = RunUnderLoad(stock.get(), request, RequestCount());
-  const Variants several = VariantsOf(unequal);
+  const AnswerVariants several = VariantsOf(unequal);
   Report(name, *stock, unequal.size(), several);
-  EXPECT_GT(several.texts.size(), 1u);
-  EXPECT_GT(several.series.size(), several.texts.size());
+  EXPECT_GT(several.texts, 1u);
+  EXPECT_GT(several.logprob_patterns, several.texts);
   EXPECT_GE(several.first_divergence, 0);
   ExpectReplays(path, request, unequal);
 }
@@ -310,7 +236,7 @@ TEST_F(SmallStock, TheBitsOfAScheduleObeyNoThreadsNoInstructionSetAndNoCompany) 
       Load(folder_.path(),
            {.profile = Profile::kStock, .threads = 2, .isa = "plain", .max_chunk_rows = 7});
   EXPECT_EQ(CompareAnswers(expected, RunAlone(other.get(), request)).differences, 0);
-  const std::vector<Answer> crowd = RunUnderLoad(first.get(), request, 20);
+  const std::vector<Answer> crowd = RunUnderLoad(first.get(), request, 80);
   for (const Answer& answer : crowd) EXPECT_EQ(CompareAnswers(expected, answer).differences, 0);
 }
 
