@@ -1,0 +1,73 @@
+#include <string>
+
+#include "replayer/explain/explanation.h"
+
+namespace reenact::explain {
+namespace {
+
+std::string Count(int64_t part, int64_t whole) {
+  return std::to_string(part) + " of " + std::to_string(whole);
+}
+
+std::string NamesOf(const std::vector<size_t>& causes, const std::vector<Variable>& variables) {
+  std::string text;
+  for (size_t k = 0; k < causes.size(); ++k) {
+    if (k > 0) text += k + 1 == causes.size() ? " and " : ", ";
+    text += NameOf(variables[causes[k]]);
+  }
+  return text;
+}
+
+std::string CauseSentence(const Explanation& explanation, const std::vector<Variable>& variables) {
+  const Finding& finding = explanation.findings[explanation.causes.front()];
+  return "The cause is " + NamesOf(explanation.causes, variables) +
+         ": it changed, and flips the outcome (put in alone " +
+         Count(finding.put_in.reference, finding.put_in.done()) + ", taken out alone " +
+         Count(finding.taken_out.incident, finding.taken_out.done()) + "; unchanged " +
+         Count(explanation.unchanged.reference, explanation.unchanged.done()) + ").";
+}
+
+std::string DrawnSentence(const std::string& by, const Explanation& explanation) {
+  const Arm& arm = explanation.reference.done() > 0 ? explanation.reference : explanation.unchanged;
+  return by + ": unchanged reruns give both, the incident's outcome " +
+         Count(arm.incident, arm.done()) + " times.";
+}
+
+}  // namespace
+
+std::string_view ToString(Verdict verdict) {
+  static constexpr std::string_view kNames[] = {"no_difference", "cause", "causes",      "sampling",
+                                                "near_tie",      "load",  "inconclusive"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+std::string Sentence(const Explanation& explanation, const std::vector<Variable>& variables,
+                     const RecordEvidence& record) {
+  switch (explanation.verdict) {
+    case Verdict::kNoDifference:
+      return "Both runs did the same: there is nothing to explain.";
+    case Verdict::kCause:
+      return CauseSentence(explanation, variables);
+    case Verdict::kCauses:
+      return "The causes are " + NamesOf(explanation.causes, variables) + ": they changed, and " +
+             (explanation.each_is_enough
+                  ? "each makes the incident alone, so that all must be undone."
+                  : "only together make the incident.");
+    case Verdict::kSampling:
+      return DrawnSentence("The answer is drawn by sampling", explanation);
+    case Verdict::kNearTie:
+      return DrawnSentence("A near-tie at token " + std::to_string(record.token_index.value_or(0)) +
+                               ", flipped by what no request tells, consistent with load",
+                           explanation);
+    case Verdict::kLoad:
+      return DrawnSentence(
+          "The target gives both to one request that draws nothing, consistent "
+          "with load",
+          explanation);
+    case Verdict::kInconclusive:
+      break;
+  }
+  return "Inconclusive: " + explanation.because + ".";
+}
+
+}  // namespace reenact::explain
