@@ -90,7 +90,7 @@ absl::StatusOr<BaseUrl> ReadBaseUrl(const std::string& text) {
 
 bool IsRetried(const HttpResult& result) {
   if (result.end == TransferEnd::kUnreachable) return true;
-  if (result.end != TransferEnd::kWhole) return false;
+  if (result.end != TransferEnd::kWhole || result.status < 400) return false;
   const std::string should = result.Header("x-should-retry");
   if (should == "false") return false;
   return should == "true" || result.status == 408 || result.status == 409 || result.status == 429 ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -73,6 +74,28 @@ absl::StatusOr<std::vector<size_t>> CallsToAsk(const schema::RecordedRun& tape,
   return calls;
 }
 
+// Where the recorded token was not among the alternatives that the new answer lists, a target that
+// forces tokens says how likely it was there: after the tokens that both answers share.
+void WeighRecordedToken(const Question& question, const schema::ModelView& now, Target* target,
+                        TokenComparison* comparison) {
+  if (!comparison->parting) return;
+  Parting& parting = *comparison->parting;
+  if (parting.new_margin || !parting.token_index || !parting.recorded.id) return;
+  if (now.prompt_token_ids.empty() || now.choices.empty()) return;
+  const auto shared = static_cast<size_t>(*parting.token_index);
+  std::vector<int64_t> tokens = now.choices.front().token_ids;
+  if (tokens.size() < shared) return;
+  tokens.resize(shared);
+  tokens.push_back(*parting.recorded.id);
+  const ForcedScores scores = target->Force(question, now.prompt_token_ids, tokens);
+  if (scores.status != SampleStatus::kAnswered || scores.tokens.size() != tokens.size()) return;
+  if (scores.tokens.back().chosen.censored) return;
+  parting.recorded.new_logprob = scores.tokens.back().chosen.logprob;
+  if (!parting.now.new_logprob) return;
+  parting.new_margin = *parting.now.new_logprob - *parting.recorded.new_logprob;
+  parting.near_tie = parting.near_tie || std::abs(*parting.new_margin) < schema::kNearTieNats;
+}
+
 CallRerun RerunCall(const Event& event, size_t index, Target* target, const RerunOptions& options,
                     const std::function<void(int64_t)>& on_progress) {
   CallRerun call;
@@ -87,10 +110,12 @@ CallRerun RerunCall(const Event& event, size_t index, Target* target, const Reru
       {.count = options.count, .at_once = options.at_once, .on_progress = on_progress});
   std::set<std::string> texts;
   for (const Sample* sample : Answered(call.samples)) {
-    texts.insert(AnswerText(sample->view));
+    const bool is_new = texts.insert(AnswerText(sample->view)).second;
     if (!call.not_compared_because.empty()) continue;
-    call.comparisons.push_back(CompareAnswers(call.recorded, sample->view));
-    call.agreed += call.comparisons.back().equal;
+    TokenComparison comparison = CompareAnswers(call.recorded, sample->view);
+    if (is_new) WeighRecordedToken(call.question, sample->view, target, &comparison);
+    call.agreed += comparison.equal;
+    call.comparisons.push_back(std::move(comparison));
   }
   call.unique = static_cast<int64_t>(texts.size());
   call.broken_promises = FindBrokenPromises(call.question, call.samples);
@@ -181,8 +206,8 @@ std::optional<schema::RecordedRun> Derive(const schema::RecordedRun& tape,
     component.content.salt.reset();
   }
   // What the run came to is the recorded program's doing; nobody ran it on these answers.
-  derived.end.reset();
-  derived.state = schema::EndState::kIncomplete;
+  derived.end = schema::RunEnd{.run = derived.run.id, .at = now};
+  derived.state = schema::EndState::kComplete;
   derived.in_progress = false;
   derived.gaps.clear();
   derived.marks.clear();
