@@ -4,6 +4,8 @@
 #include "local_engine/cpu/matrix_product.h"
 
 #include <cstddef>
+#include <iterator>
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -57,6 +59,42 @@ TEST_P(MatrixProduct, ThreadsAndRowsInTheBatchChangeNoBit) {
       if (first.empty()) first = y;
       EXPECT_EQ(DifferentBits(first, std::span(y).first(kOutputs)), 0u)
           << threads << " threads, " << rows << " rows";
+    }
+  }
+}
+
+// As a layer has them: neighbours that read one packing, others, and weights in place.
+TEST(SeveralProducts, HaveTheBitsThatEachHasAlone) {
+  constexpr size_t kDim = 96;
+  const DataType types[] = {DataType::kF32, DataType::kBF16, DataType::kQ8_0,
+                            DataType::kI8,  DataType::kF16,  DataType::kF32};
+  const Floats x = AdversarialFloats(InputKind::kUnit, 30 * kDim, 8);
+  for (Isa isa : AvailableIsas()) {
+    const auto device = DeviceFor(isa, 3);
+    std::vector<std::unique_ptr<StoredWeights>> weights;
+    std::vector<Matrix> matrices;
+    for (size_t i = 0; i < std::size(types); ++i) {
+      weights.push_back(
+          std::make_unique<StoredWeights>(types[i], 20 + 40 * i, kDim, InputKind::kUnit));
+      const auto placement = i == 5 ? WeightPlacement::kInPlace : WeightPlacement::kPacked;
+      auto matrix = Matrix::Make(weights.back()->projection, placement, device->pool());
+      ASSERT_TRUE(matrix.ok()) << matrix.status();
+      matrices.push_back(*std::move(matrix));
+    }
+    for (size_t rows : {1, 4, 30}) {
+      const std::span<const float> rows_of_x = std::span(x).first(rows * kDim);
+      std::vector<Floats> together, alone;
+      std::vector<Product> products;
+      for (const Matrix& matrix : matrices) {
+        alone.emplace_back(rows * matrix.output_dim());
+        together.emplace_back(alone.back().size(), -7.0f);
+        ASSERT_TRUE(Multiply(matrix, rows_of_x, rows, *device, alone.back()).ok());
+      }
+      for (size_t i = 0; i < matrices.size(); ++i) products.push_back({&matrices[i], together[i]});
+      ASSERT_TRUE(Multiply(products, rows_of_x, rows, *device).ok());
+      for (size_t i = 0; i < matrices.size(); ++i) {
+        EXPECT_EQ(DifferentBits(alone[i], together[i]), 0u) << DataTypeName(types[i]);
+      }
     }
   }
 }
