@@ -171,8 +171,9 @@ class ServiceLint {
           absl::StrCat(setting, " was sent to ", name.model,
                        ": there it fixes how a token is drawn, not the logits, which follow load "
                        "and hardware"),
-          "compare distributions (reenact eval, 5 answers or more), or run the model on reenact "
-          "engine, profile n1");
+          "compare distributions, of 5 answers or more, or run the model on reenact engine, "
+          "profile "
+          "n1");
     }
   }
 
@@ -270,7 +271,7 @@ class ServiceLint {
             absl::StrCat(key.second,
                          " was judged from fewer than 5 answers a case: a case that "
                          "passes 9 times of 10 looks sound in one run"),
-            "reenact eval -n 5");
+            "ask each case 5 times or more");
       }
       if (key.first == Trait::kBitwiseExpectation && !IsInvariant()) {
         Add("bitwise_on_hosted", Severity::kError, total,

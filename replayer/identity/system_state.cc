@@ -18,6 +18,9 @@ using store::CallIdentity;
 using store::ComponentIdentity;
 using store::Seen;
 
+// Sightings of so many hours make a mix.
+constexpr int64_t kMixHours = 24;
+
 using ComponentKey = std::tuple<std::string, std::string, std::string>;  // Service, kind, name.
 using ModelKey = std::tuple<std::string, std::string, std::string, std::string>;
 
@@ -85,20 +88,29 @@ std::vector<Share> BySize(const std::map<std::string, int64_t>& counts) {
   return shares;
 }
 
-// The mix of the hour in which a call was last seen: a fingerprint names one of several replicas.
+std::string ServedText(const CallIdentity& call) {
+  return call.served_model.empty() ? "(not told)" : call.served_model;
+}
+
+// The mix of the day up to the last call, as the models in use at the time gave it: a fingerprint
+// names one of several replicas, and an hour may see few of them.
 void FillMix(const std::vector<const Seen<CallIdentity>*>& seen, int64_t wall_ns,
              ModelState* state) {
-  const Seen<CallIdentity>* last = nullptr;
+  std::vector<const Seen<CallIdentity>*> current;
+  int64_t last_hour = INT64_MIN;
   for (const auto* entry : seen) {
-    if (entry->first.at_wall_ns <= wall_ns && (last == nullptr || entry->hour > last->hour))
-      last = entry;
+    const bool in_use = std::any_of(
+        state->served.begin(), state->served.end(),
+        [&](const CurrentValue& served) { return served.value == ServedText(entry->what); });
+    if (!in_use || entry->first.at_wall_ns > wall_ns) continue;
+    current.push_back(entry);
+    last_hour = std::max(last_hour, entry->hour);
   }
-  if (last == nullptr) return;
   std::map<std::string, int64_t> fingerprints;
   std::map<std::string, int64_t> tiers;
   std::map<std::string, int64_t> regions;
-  for (const auto* entry : seen) {
-    if (entry->hour != last->hour || entry->first.at_wall_ns > wall_ns) continue;
+  for (const auto* entry : current) {
+    if (entry->hour <= last_hour - kMixHours) continue;
     state->calls += entry->count;
     fingerprints[FingerprintText(entry->what)] += entry->count;
     if (!entry->what.service_tier.empty()) tiers[entry->what.service_tier] += entry->count;
@@ -120,8 +132,7 @@ ModelState ModelStateAt(const ModelKey& key, const std::vector<const Seen<CallId
   state.name = schema::ClassifyModelName(state.provider, state.asked_model);
   std::vector<Observation> observations;
   for (const auto* entry : seen) {
-    const std::string& served = entry->what.served_model;
-    observations.push_back(ObservationOf(*entry, served.empty() ? "(not told)" : served));
+    observations.push_back(ObservationOf(*entry, ServedText(entry->what)));
   }
   const ValuesAt values = History(std::move(observations)).At(wall_ns);
   state.served = Current(values);

@@ -52,7 +52,7 @@ struct ModelState {
   std::vector<CurrentValue> served;  // "(not told)" where answers named no model.
   std::optional<OtherValue> before;
   std::optional<OtherValue> after;
-  int64_t calls = 0;                 // In the hour of the last sighting, of which are told:
+  int64_t calls = 0;  // In the day up to the last one, of the models in use. Of these:
   std::vector<Share> fingerprints;   // by share, the largest first,
   std::vector<Share> service_tiers;  // and where a provider says so
   std::vector<Share> regions;

@@ -9,14 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 
 #include "schema/trace_context.h"
-#include "store/store_layout.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_json.h"
 #include "tools/reenact/run_text.h"
-#include "tools/reenact/time_text.h"
+#include "tools/reenact/time_option.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {
@@ -30,18 +28,12 @@ struct ListOptions {
   store::RunFilter filter;
 };
 
-// False: refused, and said so.
-bool ReadTime(const Context& context, const std::string& text, std::optional<int64_t>* wall_ns,
-              int* exit_code) {
-  if (text.empty()) return true;
-  absl::StatusOr<TimePoint> point = ParseTimePoint(text, store::WallNowNs(), absl::LocalTimeZone());
-  if (!point.ok()) {
-    *exit_code = Fail(context, point.status());
-    return false;
-  }
-  if (!point->note.empty()) Note(context, point->note);
-  *wall_ns = point->wall_ns;
-  return true;
+absl::Status ReadOptionalTime(const Context& context, const std::string& text,
+                              std::optional<int64_t>* wall_ns) {
+  if (text.empty()) return absl::OkStatus();
+  const absl::StatusOr<int64_t> read = ReadTime(context, text);
+  if (read.ok()) *wall_ns = *read;
+  return read.status();
 }
 
 // "00-TRACE-PARENT-FLAGS" as logs and headers have it, or a trace id, or the beginning of one.
@@ -71,9 +63,11 @@ void ReadTags(const std::vector<std::string>& texts, schema::Tags* tags) {
 
 int List(ListOptions options, const Context& context) {
   store::RunFilter& filter = options.filter;
-  int exit_code = kExitOk;
-  if (!ReadTime(context, options.since, &filter.since_wall_ns, &exit_code)) return exit_code;
-  if (!ReadTime(context, options.until, &filter.until_wall_ns, &exit_code)) return exit_code;
+  for (const auto& [text, wall_ns] : {std::pair{&options.since, &filter.since_wall_ns},
+                                      std::pair{&options.until, &filter.until_wall_ns}}) {
+    if (absl::Status read = ReadOptionalTime(context, *text, wall_ns); !read.ok())
+      return Fail(context, read);
+  }
   if (absl::Status read = ReadTrace(&filter.trace_id); !read.ok()) return Fail(context, read);
   ReadTags(options.tags, &filter.tags);
   // One more than asked for tells whether there are more.

@@ -148,6 +148,10 @@ int Main(int argc, char** argv) {
   AddSearchVerb(&app, &context);
   AddDiffVerb(&app, &context);
   AddIncidentVerb(&app, &context);
+  AddAsofVerb(&app, &context);
+  AddSnapshotVerb(&app, &context);
+  AddFingerprintsVerb(&app, &context);
+  AddLintVerb(&app, &context);
   AddReplayVerb(&app, &context);
   AddServeVerb(&app, &context);
   AddFixtureVerb(&app, &context);

@@ -71,6 +71,16 @@ TEST(SystemState, AbsentNullAndValueAreDifferentFingerprintsWithTheirShares) {
   EXPECT_EQ(model.service_tiers[0].value, "default");
 }
 
+TEST(SystemState, TheMixIsThatOfTheModelsInUseWithinADay) {
+  Sightings seen;
+  seen.calls = {At(Call("m", schema::Presence::kValue, "fp_old"), 10, 7),
+                At(Call("m", schema::Presence::kValue, "fp_a"), 10 + 26 * 60, 5),
+                At(Call("m", schema::Presence::kValue, "fp_b"), 10 + 30 * 60, 3)};
+  const ModelState model = StateAt(seen, 31 * 60 * kMinute, "").services.at(0).models.at(0);
+  EXPECT_EQ(model.calls, 8);
+  EXPECT_EQ(model.fingerprints.size(), 2U);
+}
+
 TEST(SystemState, NothingIsKnownBeforeTheFirstSighting) {
   EXPECT_TRUE(StateAt(TwoDays(), 5 * kMinute, "").services.empty());
   EXPECT_TRUE(StateAt(TwoDays(), 500 * kMinute, "other").services.empty());
