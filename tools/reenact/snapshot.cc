@@ -15,7 +15,6 @@
 #include "tools/reenact/child_program.h"
 #include "tools/reenact/manifest.h"
 #include "tools/reenact/open_store.h"
-#include "tools/reenact/proxy_environment.h"
 #include "tools/reenact/proxy_flags.h"
 #include "tools/reenact/verb.h"
 #include "tools/reenact/write_file.h"
@@ -104,7 +103,7 @@ int Snapshot(const SnapshotOptions& options, const Context& context) {
 
   auto place = FindStore(context);
   if (!place.ok()) return Fail(context, place.status());
-  Recorder recorder(RecorderOptionsFor(place->path, service, SecretsOf(OwnEnvironment()), context));
+  Recorder recorder(RecorderOptionsFor(place->path, service, {}, context));
   if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
   Run run = recorder.StartRun(*info);
   const std::string id = run.run_id();

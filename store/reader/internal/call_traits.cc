@@ -1,5 +1,6 @@
 #include "store/reader/internal/call_traits.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "absl/strings/ascii.h"

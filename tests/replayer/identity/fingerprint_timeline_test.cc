@@ -1,5 +1,7 @@
 #include "replayer/identity/fingerprint_timeline.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 
 #include "replayer/analysis/random.h"
