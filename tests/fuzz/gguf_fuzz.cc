@@ -60,7 +60,23 @@ std::vector<std::string> Seeds() {
       {"llama.attention.layer_norm_rms_epsilon", 1e-5},
       {"tokenizer.ggml.model", std::string("llama")},
       {"tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "</s>", "a", "b"}}};
-  return {GgufBytes(metadata, tensors), GgufBytes(metadata, {}),
+  const std::string whole = GgufBytes(metadata, tensors);
+  // The offset of the last tensor stands behind its name, count of dimensions, both of them and
+  // type.
+  const std::string last = "output.weight";
+  const size_t offset_at = whole.rfind(last) + last.size() + 4 + 16 + 4;
+  std::string overlapping = whole;
+  overlapping.replace(offset_at, 8, std::string(8, '\0'));
+  std::string beyond = whole;
+  beyond.replace(offset_at, 8, "\xe0\xff\xff\xff\xff\xff\xff\x7f");
+  std::string many = whole;
+  many.replace(8, 8, "\xff\xff\xff\xff\xff\xff\xff\x0f");  // Tensors.
+  return {whole,
+          overlapping,
+          beyond,
+          many,
+          whole.substr(0, whole.size() / 2),
+          GgufBytes(metadata, {}),
           GgufBytes({}, {{"q", DataType::kQ8_0, {1, 32}, std::string(34, '\1')}})};
 }
 
