@@ -26,6 +26,7 @@
 #include "tools/engine_server/api_request.h"
 #include "tools/engine_server/engine_thread.h"
 #include "tools/engine_server/peer_watch.h"
+#include "tools/engine_server/prepare_prompt.h"
 
 namespace reenact::engine_server {
 namespace {
@@ -103,7 +104,6 @@ struct EngineServer::Parts {
   void Complete(Endpoint endpoint, const httplib::Request& http_request,
                 httplib::Response* response);
   std::optional<ApiError> Prepare(Exchange* exchange) const;
-  std::optional<ApiError> EncodePrompt(ApiRequest* request) const;
   void SendWhole(Exchange* exchange, httplib::Response* response);
   bool SendPart(Exchange* exchange, httplib::DataSink* sink);
   bool ClientIsGone(Exchange* exchange);
@@ -185,41 +185,6 @@ void EngineServer::Parts::SendModel(const std::string& name, httplib::Response* 
          response);
 }
 
-std::optional<ApiError> EngineServer::Parts::EncodePrompt(ApiRequest* request) const {
-  const local_engine::Engine& engine = engine_thread->engine();
-  local_engine::Request& of_engine = request->engine_request;
-  absl::StatusOr<std::vector<int32_t>> prompt = of_engine.prompt;
-  if (request->endpoint == Endpoint::kChat) {
-    prompt = engine.EncodeChat({.messages_json = request->messages_json,
-                                .tools_json = request->tools_json,
-                                .variables_json = request->template_variables_json,
-                                .now = absl::ToCivilSecond(absl::Now(), absl::LocalTimeZone())});
-  } else if (request->prompt_text.has_value()) {
-    prompt = engine.EncodeText(*request->prompt_text);
-  }
-  if (!prompt.ok()) {
-    ApiError error = FromStatus(prompt.status());
-    // What exceeds a limit of the template is the request's doing, and no less so a second later.
-    if (error.status == 503) error = {400, error.message};
-    error.param = request->endpoint == Endpoint::kChat ? "messages" : "prompt";
-    return error;
-  }
-  of_engine.prompt = *std::move(prompt);
-  const auto size = static_cast<int64_t>(of_engine.prompt.size());
-  const int64_t room = engine.max_positions() - size;
-  if (room < std::max(of_engine.max_tokens, request->all_that_fits ? 1 : 0)) {
-    const std::string asked =
-        request->all_that_fits ? "" : " and " + std::to_string(of_engine.max_tokens) + " more";
-    return ApiError{400,
-                    "a prompt of " + std::to_string(size) + " tokens" + asked +
-                        " does not fit a context of " + std::to_string(engine.max_positions()),
-                    request->endpoint == Endpoint::kChat ? "messages" : "prompt",
-                    "context_length_exceeded"};
-  }
-  if (request->all_that_fits) of_engine.max_tokens = static_cast<int32_t>(room);
-  return std::nullopt;
-}
-
 // All that can be said of a request before the engine sees it.
 std::optional<ApiError> EngineServer::Parts::Prepare(Exchange* exchange) const {
   ApiRequest& request = exchange->request;
@@ -229,13 +194,8 @@ std::optional<ApiError> EngineServer::Parts::Prepare(Exchange* exchange) const {
         "the model \"" + request.model + "\" is not served here; \"" + options.model_name + "\" is",
         "model", "model_not_found"};
   }
-  if (std::optional<ApiError> error = EncodePrompt(&request)) return error;
-  if (request.form.kind != OutputForm::Kind::kFree) {
-    auto grammar = std::make_shared<local_engine::Grammar>();
-    std::optional<ApiError> error =
-        MakeGrammar(request.form, engine_thread->engine().chat_template(), grammar.get());
-    if (error.has_value()) return error;
-    request.engine_request.form = std::move(grammar);
+  if (std::optional<ApiError> error = PreparePrompt(engine_thread->engine(), &request)) {
+    return error;
   }
   if (!request.engine_request.seed.has_value()) request.engine_request.seed = RandomSeed();
   const bool is_chat = request.endpoint == Endpoint::kChat;

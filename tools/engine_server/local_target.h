@@ -20,7 +20,7 @@ struct LocalTargetOptions {
 // Chat completions and completions, of whatever model name. Streams are answered whole. Gives
 // logprobs, token ids, a fingerprint and forced tokens. In profile "stock" the bits follow what is
 // asked at the same time, and an answer holds its schedule where token ids were asked for.
-// `ledger` outlives it.
+// A request that draws and names no seed draws with seed 0. `ledger` outlives it.
 std::unique_ptr<rerun::Target> MakeLocalTarget(std::unique_ptr<local_engine::Engine> engine,
                                                const LocalTargetOptions& options,
                                                rerun::Ledger* ledger);
