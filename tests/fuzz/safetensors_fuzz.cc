@@ -27,8 +27,21 @@ std::vector<std::string> Seeds() {
       Store("lm_head.weight", DataType::kBF16, {2, 2}, {1, 2, 3, 4}),
       Store("n", DataType::kF16, {2}, {1, 2}),
       {"q", DataType::kI8, {1, 4}, "abcd"}};
-  return {SafetensorsBytes(tensors), SafetensorsBytes({tensors[0]}),
-          SafetensorsWithHeader("{}", "")};
+  const auto pair = [](const std::string& shape, const std::string& offsets) {
+    return SafetensorsWithHeader(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                                 R"("b":{"dtype":"F32","shape":)" +
+                                     shape + R"(,"data_offsets":)" + offsets + "}}",
+                                 std::string(16, 'x'));
+  };
+  const std::string whole = SafetensorsBytes(tensors);
+  return {whole,
+          SafetensorsBytes({tensors[0]}),
+          SafetensorsWithHeader("{}", ""),
+          whole.substr(0, whole.size() - 3),
+          whole.substr(0, whole.size() / 3),
+          pair("[2]", "[4,12]"),  // Overlapping.
+          pair("[4611686018427387904,4]", "[8,16]"),
+          pair("[2]", "[8,18446744073709551615]")};
 }
 
 std::vector<std::string> Tokens() {
