@@ -55,15 +55,6 @@ Headers WithoutHeader(const Headers& headers, std::string_view name) {
 
 }  // namespace
 
-std::string DecodedBody(std::string_view body, std::string_view content_encoding, bool* decoded) {
-  *decoded = false;
-  const std::unique_ptr<ContentDecoder> decoder = ContentDecoder::For(content_encoding);
-  if (!decoder) return std::string(body);
-  std::string out;
-  *decoded = decoder->Decode(body, [&](std::string_view piece) { out += piece; });
-  return *decoded ? out : std::string(body);
-}
-
 CallRecording::~CallRecording() {
   if (begun_) End(EndState::kIncomplete, "the proxy was stopped");
 }
@@ -96,7 +87,7 @@ void CallRecording::Begin(std::shared_ptr<RecordedRun> run, const RequestToRecor
 void CallRecording::Head(int status, const Headers& headers) {
   status_ = status;
   const std::string_view encoding = FindHeader(headers, "content-encoding");
-  decoder_ = ContentDecoder::For(encoding);
+  decoder_ = schema::ContentDecoder::For(encoding);
   Headers kept = headers;
   if (decoder_) {
     AddFact("content_encoding", std::string(encoding));

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "recorder/proxy/content_decoder.h"
 #include "recorder/proxy/http_head.h"
 #include "recorder/proxy/recorded_run.h"
 #include "reenact/values.hpp"
+#include "schema/content_decoder.h"
 #include "schema/dialect.h"
 
 namespace reenact::proxy {
@@ -48,14 +48,12 @@ class CallRecording {
   bool begun_ = false;
   uint64_t fingerprint_ = 0;  // Of the request, for the attempts that may follow.
   int status_ = 0;
-  std::unique_ptr<ContentDecoder> decoder_;
+  std::unique_ptr<schema::ContentDecoder> decoder_;
   uint64_t wire_bytes_ = 0;
   Tags facts_;
 };
 
-// The body without its content encoding, where that can be undone; else as it is, and `*decoded`
-// false.
-std::string DecodedBody(std::string_view body, std::string_view content_encoding, bool* decoded);
+using schema::DecodedBody;
 
 }  // namespace reenact::proxy
 

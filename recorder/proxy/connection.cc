@@ -68,7 +68,11 @@ void Connection::Close() {
   if (exchange_ && !answer_done_) exchange_->CutOff();
   exchange_.reset();
   Error ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  if (reset_) {
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  } else {
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  }
   socket_.close(ignored);
 }
 
@@ -289,6 +293,11 @@ void Connection::AnswerDone(bool keep_alive) {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     if (!self->closed_ && self->answer_done_ && !self->write_under_way_) self->EndExchange();
   });
+}
+
+void Connection::AnswerReset() {
+  reset_ = true;
+  AnswerDone(false);
 }
 
 void Connection::EndExchange() {

@@ -36,6 +36,7 @@ class Connection final : public ClientStream, public std::enable_shared_from_thi
   bool has_room() const override;
   void WantRequestBytes() override;
   void AnswerDone(bool keep_alive) override;
+  void AnswerReset() override;
 
  private:
   using Error = boost::system::error_code;
@@ -77,6 +78,7 @@ class Connection final : public ClientStream, public std::enable_shared_from_thi
   std::shared_ptr<Connection> self_;
   bool answer_done_ = false;
   bool keep_alive_ = false;
+  bool reset_ = false;  // The connection ends with a reset.
   bool closed_ = false;
 };
 

@@ -198,6 +198,9 @@ void Exchange::OnEnd(const TransferEnd& end) {
                    end.code == CURLE_OK ? "" : internal::CurlDetail(end.code));
   }
   const bool complete = end.code == CURLE_OK;
+  if (!complete && internal::CurlEndState(end.code) != EndState::kTruncated) {
+    return client_->AnswerReset();
+  }
   if (complete && framing_ == Framing::kChunked) client_->Write("0\r\n" + trailers_ + "\r\n");
   client_->AnswerDone(complete && request_.keep_alive && framing_ != Framing::kUntilClose &&
                       body_.finished());

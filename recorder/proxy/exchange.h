@@ -45,6 +45,9 @@ class ClientStream {
   // The answer is whole, or will never be; ends the exchange. Without `keep_alive` the connection
   // is closed once all is sent.
   virtual void AnswerDone(bool keep_alive) = 0;
+  // The answer broke off with a reset, and does so for the client: an answer that ends with its
+  // connection would pass for whole. Ends the exchange.
+  virtual void AnswerReset() = 0;
 };
 
 class Exchange final : public TransferListener {

@@ -27,6 +27,7 @@ using asio::ip::tcp;
 // A run that a header named is over when nobody spoke of it for so long.
 constexpr std::chrono::minutes kRunIdle(5);
 constexpr std::chrono::seconds kSweepInterval(10);
+constexpr std::chrono::milliseconds kAcceptPause(50);
 // How often a stopping proxy looks whether all is done.
 constexpr std::chrono::milliseconds kStopPoll(5);
 
@@ -34,7 +35,11 @@ constexpr std::chrono::milliseconds kStopPoll(5);
 
 struct Proxy::Impl {
   explicit Impl(ProxyOptions options)
-      : core(std::move(options)), acceptor(core.io), sweep(core.io), stop_timer(core.io) {}
+      : core(std::move(options)),
+        acceptor(core.io),
+        sweep(core.io),
+        pause(core.io),
+        stop_timer(core.io) {}
 
   absl::Status Listen();
   void Accept();
@@ -56,6 +61,7 @@ struct Proxy::Impl {
   ProxyCore core;
   tcp::acceptor acceptor;
   asio::steady_timer sweep;
+  asio::steady_timer pause;  // Of the acceptor.
   asio::steady_timer stop_timer;
   uint64_t accepted = 0;
   std::string url;
@@ -90,9 +96,15 @@ absl::Status Proxy::Impl::Listen() {
 void Proxy::Impl::Accept() {
   acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
     if (core.stopping || error == asio::error::operation_aborted) return;
-    // Without descriptors, say, the next one may do better; those that wait are not forgotten.
-    if (!error) std::make_shared<Connection>(&core, std::move(socket), ++accepted)->Start();
-    Accept();
+    if (!error) {
+      std::make_shared<Connection>(&core, std::move(socket), ++accepted)->Start();
+      return Accept();
+    }
+    // Without descriptors, say: who waits is not forgotten, and not asked for without a pause.
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([this](boost::system::error_code cancelled) {
+      if (!cancelled && !core.stopping) Accept();
+    });
   });
 }
 
@@ -168,6 +180,7 @@ void Proxy::Stop(int64_t grace_ms) {
     boost::system::error_code ignored;
     impl.acceptor.close(ignored);
     impl.sweep.cancel();
+    impl.pause.cancel();
     const std::set<Connection*> connections = impl.core.connections;
     for (Connection* connection : connections) connection->StopSoon();
     impl.StopOn(SteadyNow() + std::chrono::milliseconds(grace_ms));

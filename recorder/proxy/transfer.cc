@@ -2,16 +2,26 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
+#include <string_view>
 
 #include "recorder/proxy/address_rules.h"
 
 namespace reenact::proxy {
 namespace {
 
-// A pooled connection that has been idle for longer is not used again: a provider may be closing
-// it at that moment, which a client that speaks to it directly would not meet.
-constexpr long kPooledSeconds = 50;
+// A pooled connection that has been idle for longer is not used again, lest the upstream closes it
+// just then: what is lost on it is lost for the client. As long as Node's own client keeps one;
+// servers often close theirs after 5 s.
+constexpr long kPooledSeconds = 4;
+
+// RFC 9110, 9.2.2: others are not to be sent twice by anybody but the client.
+bool IsIdempotent(std::string_view method) {
+  constexpr std::string_view kIdempotent[] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+  return std::find(std::begin(kIdempotent), std::end(kIdempotent), method) != std::end(kIdempotent);
+}
 
 }  // namespace
 
@@ -65,6 +75,11 @@ void Transfer::Prepare(const UpstreamRequest& request, const UpstreamOptions& op
 }
 
 void Transfer::SetMethod(const UpstreamRequest& request) {
+  idempotent_ = IsIdempotent(request.method);
+  // Before libcurl sends a body again it asks OnSeek; without one only a new connection keeps it
+  // from sending a request twice.
+  const bool sends_bytes = request.has_body && request.content_length != uint64_t{0};
+  if (!idempotent_ && !sends_bytes) curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
   if (request.has_body) {
     curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(
@@ -101,6 +116,11 @@ void Transfer::SetHeaders(const UpstreamRequest& request) {
 
 void Transfer::Finish(CURLcode code) {
   TransferEnd end;
+  if (code == CURLE_SEND_FAIL_REWIND) {
+    // The connection was a pooled one that died; see OnSeek.
+    code = CURLE_GOT_NOTHING;
+    error_[0] = '\0';
+  }
   end.code = code;
   if (code != CURLE_OK) end.message = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
   end.refused_address = refused_address_;
@@ -142,7 +162,7 @@ size_t Transfer::OnRead(char* buffer, size_t size, size_t count, void* self) {
 
 int Transfer::OnSeek(void* self, curl_off_t offset, int origin) {
   auto* const transfer = static_cast<Transfer*>(self);
-  if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  if (offset != 0 || origin != SEEK_SET || !transfer->idempotent_) return CURL_SEEKFUNC_CANTSEEK;
   return transfer->body_->Rewind() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK;
 }
 

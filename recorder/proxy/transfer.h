@@ -87,6 +87,7 @@ class Transfer {
   curl_slist* header_list_ = nullptr;
   AnswerHeadReader head_;
   uint16_t own_port_ = 0;
+  bool idempotent_ = false;  // May be sent again where a pooled connection was dead.
   std::string refused_address_;
   char error_[CURL_ERROR_SIZE] = {};
 };

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 
 #include "replayer/http/call_desk.h"
+#include "schema/content_decoder.h"
 
 namespace reenact::replayer {
 namespace {
@@ -36,6 +37,7 @@ constexpr uint64_t kMostRequestBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostHeaderBytes = 1 << 20;
 // For a client that left when it was recorded, and now does not: no answer may hang.
 constexpr auto kLongestOpen = std::chrono::seconds(10);
+constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 std::string_view View(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -76,8 +78,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (!IsForUs(View(request.target()), View(request[http::field::host]))) {
       reply_ = {OwnAnswer(421, R"({"error":{"message":"reenact: this host is not served"}})"), 0};
     } else {
-      reply_ = desk_->Ask({std::string(View(request.method_string())),
-                           std::string(View(request.target())), request.body()});
+      bool decoded = false;  // As it was recorded: either way.
+      reply_ =
+          desk_->Ask({std::string(View(request.method_string())),
+                      std::string(WithoutOwnHost(View(request.target()))),
+                      schema::DecodedBody(request.body(),
+                                          View(request[http::field::content_encoding]), &decoded)});
     }
     piece_ = 0;
     sent_ = 0;
@@ -85,15 +91,29 @@ class Connection : public std::enable_shared_from_this<Connection> {
     At(reply_.answer.head_offset_ns, [this] { WriteHead(); });
   }
 
-  // Whole URLs come from clients that take us for a proxy; their Host is the upstream's.
-  bool IsForUs(std::string_view target, std::string_view host) const {
-    if (!target.starts_with('/')) return true;
+  bool IsOwnHost(std::string_view host) const {
     Error error;
     const std::string port = std::to_string(socket_.local_endpoint(error).port());
     for (const char* name : {"127.0.0.1", "localhost", "[::1]"}) {
       if (host == std::string(name) + ':' + port) return true;
     }
-    return host.empty();
+    return false;
+  }
+
+  // Whole URLs come from clients that take us for a proxy; their Host is the upstream's.
+  bool IsForUs(std::string_view target, std::string_view host) const {
+    return !target.starts_with('/') || host.empty() || IsOwnHost(host);
+  }
+
+  // The path of a whole URL that leads here: a client that has this server as its HTTP proxy and as
+  // its base URL, too.
+  std::string_view WithoutOwnHost(std::string_view target) const {
+    constexpr std::string_view kScheme = "http://";
+    if (!target.starts_with(kScheme)) return target;
+    const size_t path = target.find('/', kScheme.size());
+    if (path == std::string_view::npos) return target;
+    const std::string_view host = target.substr(kScheme.size(), path - kScheme.size());
+    return IsOwnHost(host) ? target.substr(path) : target;
   }
 
   // Runs `next` when the recorded moment has come, or at once.
@@ -235,6 +255,7 @@ struct AnswerServer::Impl {
   CallDesk desk;
   asio::io_context context{1};
   Tcp::acceptor acceptor{context};
+  asio::steady_timer pause{context};  // Of the acceptor.
   std::set<std::weak_ptr<Connection>, std::owner_less<>> connections;  // On the thread only.
   uint16_t port = 0;
   std::thread thread;
@@ -266,8 +287,13 @@ void AnswerServer::Impl::Accept() {
       std::erase_if(connections, [](const auto& other) { return other.expired(); });
       connections.insert(connection);
       connection->Read();
+      return Accept();
     }
-    Accept();
+    // Without descriptors, say: the next one may do better, in a while.
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([this](Error cancelled) {
+      if (!cancelled) Accept();
+    });
   });
 }
 
@@ -278,6 +304,7 @@ AnswerServer::~AnswerServer() {
   asio::post(impl_->context, [this] {
     Error ignored;
     impl_->acceptor.close(ignored);
+    impl_->pause.cancel();
     for (const std::weak_ptr<Connection>& weak : impl_->connections) {
       if (const std::shared_ptr<Connection> connection = weak.lock()) connection->Close();
     }

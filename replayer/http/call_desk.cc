@@ -95,8 +95,10 @@ void CallDesk::MoveToRecord(Place* place) const {
     if (address.boundary != place->call.boundary) continue;
     for (const TapeCall& record : records) {
       const schema::Event& event = *record.event;
-      if (schema::KeyOf({event.boundary, event.provider, event.endpoint, body}) !=
-          record.request.key) {
+      // Where the path is part of a request, it is the one that is asked for now.
+      const std::string& endpoint =
+          event.provider == schema::kPlainHttp ? place->call.endpoint : event.endpoint;
+      if (schema::KeyOf({event.boundary, event.provider, endpoint, body}) != record.request.key) {
         continue;
       }
       place->call.scope = address.scope;

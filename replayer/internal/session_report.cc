@@ -244,10 +244,7 @@ class Reporter {
     if (inputs_differ) return;  // Something else comes first, and explains it.
     Divergence divergence;
     divergence.kind = DivergenceKind::kOutput;
-    divergence.summary =
-        session_.options.overrides.empty()
-            ? "decision differs with identical recorded inputs: unrecorded nondeterminism"
-            : "the output differs, with what was overridden as the only change";
+    divergence.summary = WhyOutputDiffers();
     if (expected.state != actual.state || expected_detail != actual.detail) {
       divergence.summary +=
           "; the run ended " + Quote(schema::DescribeEnd(actual.state, actual.detail)) +
@@ -257,6 +254,17 @@ class Reporter {
         schema::DiffRequests(schema::Boundary::kTool, "", expected_output, actual_output);
     HideSecrets(&divergence.differences);
     Add(std::move(divergence));
+  }
+
+  std::string WhyOutputDiffers() const {
+    if (!session_.options.overrides.empty()) {
+      return "the output differs, with what was overridden as the only change";
+    }
+    if (!session_.inconclusive_because.empty()) {
+      return "the output differs, and not all that the program read was given back: " +
+             session_.inconclusive_because;
+    }
+    return "decision differs with identical recorded inputs: unrecorded nondeterminism";
   }
 
   void Relax() {
@@ -285,7 +293,7 @@ class Reporter {
       report_.verdict = Verdict::kInconclusive;
       report_.inconclusive_because =
           interrupted_ ? session_.interrupted_by + ": the run never began" : "the run never began";
-    } else if (!report_.divergences.empty()) {
+    } else if (!report_.divergences.empty() && !OutputCannotTell()) {
       report_.verdict = Verdict::kDiverged;
     } else if (interrupted_) {
       report_.verdict = Verdict::kInconclusive;
@@ -304,6 +312,13 @@ class Reporter {
     } else {
       report_.verdict = Verdict::kReproduced;
     }
+  }
+
+  // The output alone differs, and the program may have printed what it was not given back.
+  bool OutputCannotTell() const {
+    return !session_.inconclusive_because.empty() &&
+           std::all_of(report_.divergences.begin(), report_.divergences.end(),
+                       [](const Divergence& d) { return d.kind == DivergenceKind::kOutput; });
   }
 
   // What was to be tried was not: a replay that is equal for that says nothing.

@@ -66,6 +66,12 @@ class Client {
     return ReadAll();
   }
 
+  std::string Get(const std::string& target) {
+    Send("GET " + target + " HTTP/1.1\r\nhost: 127.0.0.1:" + port_ +
+         "\r\nconnection: close\r\n\r\n");
+    return ReadAll();
+  }
+
  private:
   int fd_;
   std::string port_;
@@ -222,6 +228,38 @@ TEST_F(AnswerServerTest, RoutesLeadWhereTheyLed) {
   EXPECT_NE(Client(*server_).Ask("/orders/lookup?id=7", "{}").find("shipped"), std::string::npos);
   EXPECT_NE(Client(*server_).Ask("/orders/lookup?id=8", "{}").find("(query).id"),
             std::string::npos);
+}
+
+// The client has the server as its HTTP proxy, as well.
+TEST_F(AnswerServerTest, AWholeUrlOfTheServerItselfIsAPath) {
+  for (const char* id : {"7", "8"}) {
+    tape_.Add({.boundary = schema::Boundary::kTool,
+               .name = "GET orders",
+               .provider = "http",
+               .reads = {std::string("order ") + id},
+               .endpoint = std::string("https://orders.example.com/api/lookup?id=") + id});
+  }
+  Start({{"orders", "/orders", "https://orders.example.com/api"}});
+  for (const char* id : {"8", "7"}) {
+    const std::string target = server_->url() + "/orders/lookup?id=" + id;
+    EXPECT_NE(Client(*server_).Get(target).find(std::string("order ") + id), std::string::npos);
+  }
+  EXPECT_TRUE(Finish().divergences.empty());
+}
+
+// Without a route the path tells which of them is meant.
+TEST_F(AnswerServerTest, APathWithoutARouteIsFoundByItself) {
+  for (const char* id : {"7", "8"}) {
+    tape_.Add({.boundary = schema::Boundary::kTool,
+               .name = "GET orders",
+               .provider = "http",
+               .reads = {std::string("order ") + id},
+               .endpoint = std::string("https://orders.example.com/lookup?id=") + id});
+  }
+  Start();
+  EXPECT_NE(Client(*server_).Get("/lookup?id=8").find("order 8"), std::string::npos);
+  EXPECT_NE(Client(*server_).Get("/lookup?id=7").find("order 7"), std::string::npos);
+  EXPECT_TRUE(Client(*server_).Get("/lookup?id=9").starts_with("HTTP/1.1 400 "));
 }
 
 // Some clients put the version into the path, others expect it in the base URL that they are given.

@@ -55,6 +55,27 @@ TEST(ReplayEnd, OtherOutputOnEqualInputsIsUnrecordedNondeterminism) {
   }
 }
 
+TEST(ReplayEnd, OtherOutputOfAProgramWhoseClockIsNotFrozenTellsNothing) {
+  TapeBuilder tape;
+  tape.Model(kUser, "A");
+  tape.Model(kAfterTool, "B");
+  for (const bool asks_the_same : {true, false}) {
+    ReplaySession session(tape.run(), {});
+    session.NoteInconclusive("clock not frozen: static");
+    auto program = ProgramOn(&session);
+    program.Begin();
+    program.Model(kUser);
+    if (asks_the_same) program.Model(kAfterTool);
+    program.Finish(R"({"at":"another time"})");
+    const ReplayReport report = session.Finish(kReplayTime);
+    EXPECT_FALSE(report.output_equal);
+    EXPECT_EQ(report.verdict, asks_the_same ? Verdict::kInconclusive : Verdict::kDiverged);
+    if (!asks_the_same) continue;
+    EXPECT_EQ(report.inconclusive_because, "clock not frozen: static");
+    EXPECT_TRUE(Contains(MessageOf(report.divergences.at(0)), "clock not frozen: static"));
+  }
+}
+
 TEST(ReplayEnd, OutputThatFollowsFromAnotherDivergenceIsNotBlamedOnChance) {
   TapeBuilder tape;
   tape.Model(kUser, "A");

@@ -1,20 +1,18 @@
 // The parts of the proxy that need no socket.
 
 #include <arpa/inet.h>
-#include <brotli/encode.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <string>
 
 #include "gtest/gtest.h"
 
 #include "recorder/proxy/address_rules.h"
-#include "recorder/proxy/content_decoder.h"
 #include "recorder/proxy/http_head.h"
 #include "recorder/proxy/recorded_run.h"
 #include "recorder/proxy/request_body.h"
 #include "recorder/proxy/route.h"
+#include "schema/content_decoder.h"
+#include "tests/support/content_encodings.h"
 
 namespace reenact::proxy {
 namespace {
@@ -182,45 +180,16 @@ TEST(RequestBodyTest, PassesOnWhatItCannotKeep) {
 
 // --- content encodings ---
 
-std::string Deflated(const std::string& text, int window_bits) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 256, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
-std::string Brotli(const std::string& text) {
-  std::string out(text.size() + 1024, '\0');
-  size_t size = out.size();
-  BrotliEncoderCompress(5, 22, BROTLI_MODE_TEXT, text.size(),
-                        reinterpret_cast<const uint8_t*>(text.data()), &size,
-                        reinterpret_cast<uint8_t*>(out.data()));
-  out.resize(size);
-  return out;
-}
-
-std::string Zstd(const std::string& text) {
-  std::string out(ZSTD_compressBound(text.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
-  return out;
-}
+using schema::ContentDecoder;
+using testing::Encoded;
 
 TEST(ContentDecoderTest, DecodesWhateverTheCuts) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "data: {\"n\":" + std::to_string(i * 7919) + "}\n\n";
-  const std::pair<const char*, std::string> cases[] = {{"gzip", Deflated(text, 15 + 16)},
-                                                       {"x-gzip", Deflated(text, 15 + 16)},
-                                                       {"deflate", Deflated(text, 15)},
-                                                       {"deflate", Deflated(text, -15)},
-                                                       {"br", Brotli(text)},
-                                                       {"ZSTD", Zstd(text)}};
+  const std::pair<const char*, std::string> cases[] = {
+      {"gzip", Encoded(text, "gzip")},       {"x-gzip", Encoded(text, "gzip")},
+      {"deflate", Encoded(text, "deflate")}, {"deflate", testing::RawDeflated(text)},
+      {"br", Encoded(text, "br")},           {"ZSTD", Encoded(text, "zstd")}};
   for (const auto& [encoding, wire] : cases) {
     for (size_t cut = 0; cut <= wire.size(); ++cut) {
       const auto decoder = ContentDecoder::For(encoding);

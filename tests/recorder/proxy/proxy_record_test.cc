@@ -1,7 +1,8 @@
 // What the proxy records of what passes through it.
 
-#include <zlib.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -13,6 +14,7 @@
 
 #include "schema/record.h"
 #include "tests/recorder/proxy/proxy_fixture.h"
+#include "tests/support/content_encodings.h"
 
 namespace reenact::testing {
 namespace {
@@ -22,17 +24,7 @@ using schema::EndState;
 constexpr char kSecret[] = "sk-abcdefghijklmnopqrstuvwxyz0123456789";
 
 std::string Gzip(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 256, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
+  return Encoded(text, "gzip");
 }
 
 // Every byte of every file of a folder.
@@ -189,6 +181,29 @@ TEST_F(ProxyTest, AnswerThatStopsHalfWayDoesSoForTheClientToo) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_TRUE(events[0].end_state == EndState::kTruncated ||
               events[0].end_state == EndState::kReset);
+  EXPECT_EQ(events[0].response.bytes, "part");
+}
+
+// Without its end in chunks, or a length, a reset is all that tells it from a whole answer.
+TEST_F(ProxyTest, AnswerThatIsResetIsSoForTheClientToo) {
+  std::promise<void> part_seen;
+  const Upstream upstream([&](Socket& socket) {
+    socket.ReadMessage();
+    socket.Send("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\npart");
+    part_seen.get_future().wait();
+    socket.Reset();
+  });
+  Start(upstream.url());
+  const auto client = Client();
+  client->Send(Post("/openai/v1/chat/completions", kChat));
+  EXPECT_TRUE(client->ReadTo("part").ends_with("part"));
+  part_seen.set_value();
+  char byte = 0;
+  EXPECT_EQ(recv(client->fd(), &byte, 1, 0), -1);
+  EXPECT_EQ(errno, ECONNRESET);
+  const std::vector<schema::Event> events = Events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].end_state, EndState::kReset);
   EXPECT_EQ(events[0].response.bytes, "part");
 }
 

@@ -2,6 +2,7 @@
 
 #include "recorder/proxy/proxy.h"
 
+#include <atomic>
 #include <cstdio>
 #include <future>
 #include <string>
@@ -301,9 +302,32 @@ TEST_F(ProxyTest, PooledConnectionThatDiesIsNotTheClientsTrouble) {
   Start(upstream.url());
   const auto client = Client();
   for (int i = 0; i < 5; ++i) {
-    client->Send(Post("/up", "{\"i\":" + std::to_string(i) + "}"));
+    client->Send("GET /up/" + std::to_string(i) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_EQ(client->ReadMessage(), Answer("once")) << i;
   }
+}
+
+// A model that was asked twice costs twice, and the record would tell of one call.
+TEST_F(ProxyTest, WhatIsNotIdempotentIsNeverSentTwice) {
+  std::atomic<int> asked{0};
+  const Upstream upstream([&](Socket& socket) {
+    if (!socket.ReadMessage().empty()) ++asked;
+    socket.Send(Answer("once"));
+    if (!socket.ReadMessage().empty()) ++asked;
+    // And the connection is closed, with the second request unanswered.
+  });
+  Start(upstream.url());
+  const auto client = Client();
+  client->Send(Post("/up", "1"));
+  ASSERT_EQ(client->ReadMessage(), Answer("once"));
+  client->Send(Post("/up", "2"));
+  const std::string answer = client->ReadMessage();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 502 ")) << answer;
+  for (int i = 0; i < 2; ++i) {
+    client->Send(Post("/up/empty", ""));
+    EXPECT_EQ(client->ReadMessage(), Answer("once"));
+  }
+  EXPECT_EQ(asked, 4);
 }
 
 TEST_F(ProxyTest, WholeUrlsGoWhereTheySay) {

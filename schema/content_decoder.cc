@@ -1,4 +1,4 @@
-#include "recorder/proxy/content_decoder.h"
+#include "schema/content_decoder.h"
 
 #include <brotli/decode.h>
 #include <zlib.h>
@@ -10,9 +10,9 @@
 #include <new>
 #include <string>
 
-#include "recorder/proxy/http_head.h"
+#include "schema/internal/text_classes.h"
 
-namespace reenact::proxy {
+namespace reenact::schema {
 namespace {
 
 using Piece = std::array<char, 64 << 10>;
@@ -122,7 +122,9 @@ class ZstdDecoder final : public ContentDecoder {
 }  // namespace
 
 std::unique_ptr<ContentDecoder> ContentDecoder::For(std::string_view content_encoding) {
-  const auto is = [&](std::string_view name) { return EqualsIgnoringCase(content_encoding, name); };
+  const auto is = [&](std::string_view name) {
+    return internal::EqualsIgnoringCase(content_encoding, name);
+  };
   if (is("gzip") || is("x-gzip")) return std::make_unique<ZlibDecoder>(false);
   if (is("deflate")) return std::make_unique<ZlibDecoder>(true);
   if (is("br")) return std::make_unique<BrotliDecoder>();
@@ -130,4 +132,13 @@ std::unique_ptr<ContentDecoder> ContentDecoder::For(std::string_view content_enc
   return nullptr;
 }
 
-}  // namespace reenact::proxy
+std::string DecodedBody(std::string_view body, std::string_view content_encoding, bool* decoded) {
+  *decoded = false;
+  const std::unique_ptr<ContentDecoder> decoder = ContentDecoder::For(content_encoding);
+  if (!decoder) return std::string(body);
+  std::string out;
+  *decoded = decoder->Decode(body, [&](std::string_view piece) { out += piece; });
+  return *decoded ? out : std::string(body);
+}
+
+}  // namespace reenact::schema
