@@ -34,6 +34,11 @@ endif()
 if(REENACT_WITH_CUDA)
   message(STATUS "Kernels for NVIDIA devices: ${REENACT_NVCC}, sm_${REENACT_CUDA_ARCHITECTURES}")
   list(GET REENACT_CUDA_ARCHITECTURES 0 REENACT_CUDA_FIRST_ARCHITECTURE)
+  # Older devices are refused when a model is loaded.
+  set(sorted ${REENACT_CUDA_ARCHITECTURES})
+  list(SORT sorted COMPARE NATURAL)
+  list(GET sorted 0 sorted)
+  string(REGEX REPLACE "[a-z]" "" REENACT_CUDA_LEAST_ARCHITECTURE ${sorted})
   # The headers alone, for host code; and with the runtime, for what is run on a device.
   add_library(reenact_cuda_headers INTERFACE)
   target_include_directories(reenact_cuda_headers SYSTEM INTERFACE ${REENACT_CUDA_INCLUDE})
@@ -43,19 +48,22 @@ else()
   message(STATUS "Kernels for NVIDIA devices: not built (nvcc was not found, or REENACT_CUDA is OFF)")
 endif()
 
-# cuda_objects(RESULT DEFINITIONS d... OPTIONS o... KERNELS a.cu b.cu)
-#   Compiles each .cu file; RESULT becomes the list of objects. The flags are the same in every preset, so that every
+# cuda_objects(RESULT [PTX_FOR architecture] KERNELS a.cu b.cu)
+#   Compiles each .cu file; RESULT becomes the list of objects; with PTX_FOR they hold nothing but PTX for that
+#   architecture. The flags are the same in every preset, so that every
 #   build of a version has the same device code: IEEE division and root, subnormals, no contraction. Device code is
 #   not compressed: tests read the PTX and the machine code of exactly these objects.
 function(cuda_objects result)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEFINITIONS;OPTIONS;KERNELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PTX_FOR" "KERNELS")
   set(code)
   foreach(architecture ${REENACT_CUDA_ARCHITECTURES})
     list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   set(first ${REENACT_CUDA_FIRST_ARCHITECTURE})
   list(APPEND code -gencode arch=compute_${first},code=compute_${first})
-  list(TRANSFORM arg_DEFINITIONS PREPEND -D)
+  if(arg_PTX_FOR)
+    set(code -gencode arch=compute_${arg_PTX_FOR},code=compute_${arg_PTX_FOR})
+  endif()
   set(objects)
   foreach(kernel ${arg_KERNELS})
     get_filename_component(source ${kernel} ABSOLUTE)
@@ -66,7 +74,7 @@ function(cuda_objects result)
       COMMAND ${REENACT_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 -O2 ${code} --no-compress
         --fmad=false --ftz=false --prec-div=true --prec-sqrt=true
         -Xcompiler=-fPIC,-ffp-contract=off,-fno-fast-math,-fvisibility=hidden,-Wall,-Wextra,-Wno-missing-field-initializers
-        ${arg_DEFINITIONS} ${arg_OPTIONS} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c ${source} -o ${object}
+        -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c ${source} -o ${object}
       DEPENDS ${source} DEPFILE ${object}.d COMMENT "Building CUDA object ${kernel}" VERBATIM)
     list(APPEND objects ${object})
   endforeach()

@@ -37,11 +37,21 @@ namespace reenact::local_engine {
 enum class BackendKind {
   kCpu,        // The processor's vector units.
   kReference,  // The scalar definition of the profile: some hundred times slower.
+  kCuda,       // An NVIDIA device; an error where there is none, or it cannot hold the model.
+  kAuto,       // kCuda where that can be, else kCpu.
+};
+
+// What computes the steps of an engine.
+struct EngineDevice {
+  BackendKind backend = BackendKind::kCpu;  // Never kAuto.
+  std::string name;                         // "CPU", "reference", "NVIDIA H200"
+  std::string message;                      // Where kAuto came to be kCpu: why. Else empty.
 };
 
 enum class Profile {
   kN1,
-  kStock,  // Only on kCpu. To summon an incident that load makes, and to replay it.
+  kStock,  // Only on kCpu, which kAuto is then. To summon an incident that load makes, and to
+           // replay it.
 };
 
 struct EngineOptions {
@@ -185,9 +195,9 @@ struct EngineCounters {
   int64_t cancellations = 0;
 };
 
-// Threads: one at a time. What says nothing of requests (identity, vocabulary_size, max_positions,
-// end_tokens, chat_template, EncodeText, EncodeChat, PieceOf, BytesOf) may be called from any
-// thread at any time.
+// Threads: one at a time. What says nothing of requests (identity, device, vocabulary_size,
+// max_positions, end_tokens, chat_template, EncodeText, EncodeChat, PieceOf, BytesOf) may be called
+// from any thread at any time.
 class Engine {
  public:
   // A folder with config.json, safetensors and, where there are any, tokenizer.json,
@@ -195,7 +205,8 @@ class Engine {
   // takes and gives token ids only. Reads all weights once for their digest, where no cache has it,
   // and packs a copy unless options say otherwise. Gives the calling thread the floating-point mode
   // of the profile. Errors: those of the readers; InvalidArgument for options; Unimplemented for an
-  // instruction set that is not there; ResourceExhausted for want of memory.
+  // instruction set that is not there; ResourceExhausted for want of memory; for kCuda those of
+  // ChooseDevice (engine/choose_device.h), before the weights are read.
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const std::string& path,
                                                       const EngineOptions& options);
 
@@ -203,6 +214,7 @@ class Engine {
 
   const EngineIdentity& identity() const;
   const EngineCounters& counters() const;
+  const EngineDevice& device() const;
   int32_t vocabulary_size() const;
   // The most that the prompt and the output of a sample can have together.
   int32_t max_positions() const;

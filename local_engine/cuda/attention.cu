@@ -4,6 +4,7 @@
 #include <span>
 
 #include "local_engine/cuda/attention.h"
+#include "local_engine/cuda/cache_types.cuh"
 #include "local_engine/cuda/device_operations.cuh"
 #include "local_engine/numerics/exp_log.h"
 
@@ -75,36 +76,6 @@ size_t AttentionSharedBytes(int dim) {
          static_cast<size_t>((1 + kSubBlocks) * kBlockQueries * dim) * sizeof(float);
 }
 
-struct F32Cache {
-  static constexpr int kUnitValues = 4;
-
-  __device__ __forceinline__ static float At(const uint4& unit, int i) {
-    return float_from_bits(i == 0 ? unit.x : i == 1 ? unit.y : i == 2 ? unit.z : unit.w);
-  }
-
-  __device__ __forceinline__ static float Load(const unsigned char* from, int i) {
-    return reinterpret_cast<const float*>(from)[i];
-  }
-};
-
-template <bool kBf16>
-struct NarrowCache {
-  static constexpr int kUnitValues = 8;
-
-  __device__ __forceinline__ static float Widen(uint16_t narrow) {
-    return kBf16 ? widen_bf16(narrow) : WidenF16(narrow);
-  }
-
-  __device__ __forceinline__ static float At(const uint4& unit, int i) {
-    const uint32_t word = i < 2 ? unit.x : i < 4 ? unit.y : i < 6 ? unit.z : unit.w;
-    return Widen(static_cast<uint16_t>(i % 2 == 0 ? word : word >> 16));
-  }
-
-  __device__ __forceinline__ static float Load(const unsigned char* from, int i) {
-    return Widen(reinterpret_cast<const uint16_t*>(from)[i]);
-  }
-};
-
 // q.k of one stored key for every query of the block.
 template <typename Cache>
 __device__ __forceinline__ void Scores(const unsigned char* block, int slot, int dim, int queries,
@@ -153,7 +124,9 @@ __device__ __forceinline__ void AddValues(const KvCache& cache, const unsigned c
         for (int i = 0; i < kLaneValues; ++i) acc[q][i] = fma_rn(weight, v[i], acc[q][i]);
       }
     }
-    for (int q = 0; q < queries; ++q) {
+#pragma unroll
+    for (int q = 0; q < kBlockQueries; ++q) {
+      if (q >= queries) break;
 #pragma unroll
       for (int i = 0; i < kLaneValues; ++i) {
         if (first + i < dim) shared->Values(warp, q, dim)[first + i] = acc[q][i];

@@ -142,6 +142,19 @@ void PrepareRows(DataType type, const TileScratch& scratch, CudaDevice& device,
                 ArrangeRowsKernel, rows.x, rows.row_count, rows.dim, scratch.arranged);
 }
 
+LaunchShape TileShape(const ProductArguments& work, int tile_rows, int tile_outputs, int threads,
+                      size_t shared_bytes) {
+  return {.blocks = dim3(static_cast<unsigned>(CountOf(work.matrices[0].output_dim, tile_outputs)),
+                         static_cast<unsigned>(CountOf(work.rows.row_count, tile_rows))),
+          .threads = static_cast<unsigned>(threads),
+          .shared_bytes = shared_bytes};
+}
+
+template <typename Tile>
+LaunchShape ByteTileShape(const ProductArguments& work) {
+  return TileShape(work, Tile::kRows, Tile::kOutputs, Tile::kThreads, sizeof(ByteTileShared<Tile>));
+}
+
 // Matrix `index` of `work`.
 void LaunchTiles(DataType type, const ProductArguments& work, size_t index,
                  const TileScratch& scratch, CudaDevice& device) {
@@ -149,11 +162,8 @@ void LaunchTiles(DataType type, const ProductArguments& work, size_t index,
       .rows = work.rows, .matrix_count = 1, .adds = work.adds, .check = work.check};
   one.matrices[0] = work.matrices[index];
   one.y[0] = work.y[index];
-  const LaunchShape shape = {
-      .blocks = dim3(static_cast<unsigned>(CountOf(one.matrices[0].output_dim, kTileOutputs)),
-                     static_cast<unsigned>(CountOf(work.rows.row_count, kTileRows))),
-      .threads = kTileThreads,
-      .shared_bytes = IsQuantised(type) ? sizeof(ByteTileShared) : sizeof(TileShared)};
+  const LaunchShape shape =
+      TileShape(one, kTileRows, kTileOutputs, kTileThreads, sizeof(TileShared));
   switch (type) {
     case DataType::kF32:
       return device.Launch(shape, TileProductKernel<F32Weights>, one, scratch.arranged);
@@ -162,9 +172,11 @@ void LaunchTiles(DataType type, const ProductArguments& work, size_t index,
     case DataType::kBF16:
       return device.Launch(shape, TileProductKernel<Bf16Weights>, one, scratch.arranged);
     case DataType::kQ8_0:
-      return device.Launch(shape, Q8TileProductKernel, one, scratch.quantised);
+      return device.Launch(ByteTileShape<Q8Tile>(one), Q8TileProductKernel<Q8Tile>, one,
+                           scratch.quantised);
     case DataType::kI8:
-      return device.Launch(shape, W8A8TileProductKernel, one, scratch.quantised);
+      return device.Launch(ByteTileShape<W8A8Tile>(one), W8A8TileProductKernel<W8A8Tile>, one,
+                           scratch.quantised);
   }
 }
 

@@ -26,6 +26,7 @@ enum class DeviceFault {
   kHalfWarpExchanges,   // Half of a warp takes part in a step of all.
   kScaleOfFirstRow,     // One activation scale for all rows computed together.
   kOneBuffer,           // The next tile is stored where the last one is still read.
+  kTieToHighestId,      // Of equal logits.
   kCount
 };
 

@@ -176,7 +176,10 @@ __device__ __forceinline__ void PushClass(int place, TileSums (&stack)[5], TileS
   }
 }
 
-template <typename Weights>
+// One chain over all k is no profile: it is what the order of n1 is measured against.
+enum class TileOrder { kWritten, kFree };
+
+template <typename Weights, TileOrder kOrder = TileOrder::kWritten>
 __global__ void __launch_bounds__(kTileThreads)
     TileProductKernel(const __grid_constant__ ProductArguments work, const float* arranged) {
   auto* shared = SharedMemory<TileShared>();
@@ -201,7 +204,7 @@ __global__ void __launch_bounds__(kTileThreads)
     AddTile(*shared, at % 2, min(kTileDepth, class_depth - at % steps * kTileDepth), acc);
     if (next < kDotClasses * steps)
       part.Store(Planted(DeviceFault::kOneBuffer) ? at % 2 : next % 2, shared);
-    if (next % steps == 0) PushClass(at / steps, stack, acc);
+    if (kOrder == TileOrder::kWritten && next % steps == 0) PushClass(at / steps, stack, acc);
     __syncthreads();
   }
   const int first_row = tile * kTileRows + static_cast<int>(threadIdx.x) / 16 * kThreadRows;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,11 +15,27 @@
 
 #include "local_engine/engine/stock_schedule.h"
 #include "local_engine/model/load_model.h"
+#include "local_engine/numerics/philox.h"
+#include "local_engine/reference/logprob.h"
 
 namespace reenact::local_engine {
 
 // Positions of one KV page: a sub-block of attention, so that none crosses a page.
 inline constexpr int32_t kPagePositions = 32;
+
+// A choice that a backend may make where the logits are: that of reference/sampler.h without bias,
+// penalties and cuts.
+struct TokenPick {
+  float temperature = 0;  // 0: the most probable token, no draw.
+  DrawKey key;
+  bool logprob = false;  // Whether the token's logprob will be asked for.
+};
+
+struct PickedToken {
+  int32_t token = 0;
+  float logit = 0;
+  LogNormaliser normaliser;  // Where TokenPick::logprob asked.
+};
 
 // The adjoining tokens of one sequence that a step computes.
 struct StepSequence {
@@ -30,12 +47,16 @@ struct StepSequence {
   int32_t logits_count = 0;  // The last so many tokens want logits.
   // Of profile "stock" alone, which asks for them; null in n1, where bits obey no setting.
   const StockSettings* stock_settings = nullptr;
+  // Of the one row of logits that is wanted, which nobody else needs then.
+  std::optional<TokenPick> pick;
 };
 
 struct SequenceOutput {
   // Not OK: what is not finite, as in forward.h; the other sequences of the step are unharmed.
   absl::Status status;
   std::vector<float> logits;  // [logits_count][vocabulary_size]
+  // In place of logits, from backends that follow StepSequence::pick; others leave it out.
+  std::optional<PickedToken> picked;
 };
 
 // One thread at a time. How a page's keys and values lie in memory is the backend's own business.

@@ -61,9 +61,9 @@ absl::StatusOr<DeviceChoice> ChooseDevice(
   if (wish == DeviceWish::kCpu) return DeviceChoice{};
   const absl::StatusOr<CudaDeviceInfo> device = find();
   const absl::Status status = device.ok() ? Serves(*device, needs) : device.status();
-  if (status.ok()) return DeviceChoice{true, ""};
+  if (status.ok()) return DeviceChoice{true, device->name, ""};
   const std::string why(status.message());
-  if (wish == DeviceWish::kAuto) return DeviceChoice{false, "on the CPU: " + why};
+  if (wish == DeviceWish::kAuto) return DeviceChoice{false, "", "on the CPU: " + why};
   const absl::StatusCode code = status.code() == absl::StatusCode::kResourceExhausted
                                     ? status.code()
                                     : absl::StatusCode::kFailedPrecondition;

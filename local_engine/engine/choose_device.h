@@ -30,6 +30,7 @@ struct DeviceNeeds {
 
 struct DeviceChoice {
   bool cuda = false;
+  std::string name;     // Of the device that was chosen; empty for the CPU.
   std::string message;  // Of kAuto, when it is the CPU: why, for whoever asked. Empty otherwise.
 };
 

@@ -55,10 +55,7 @@ CpuForward::CpuForward(const Model& model, int32_t max_positions, std::unique_pt
 absl::Status CpuForward::Forward(std::span<const StepSequence> sequences,
                                  std::vector<SequenceOutput>* outputs) {
   if (absl::Status status = CheckFloatingPointEnvironment(); !status.ok()) return status;
-  outputs->assign(sequences.size(), {});
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    (*outputs)[i].status = CheckRange(sequences[i]);
-  }
+  BeginOutputs(sequences, config(), max_positions_, outputs);
   StepRows rows(sequences, outputs);
   Embed(rows);
   for (int32_t layer = 0; layer < config().layer_count; ++layer) {
@@ -67,22 +64,6 @@ absl::Status CpuForward::Forward(std::span<const StepSequence> sequences,
     if (!status.ok()) return status;
   }
   return Logits(rows, outputs);
-}
-
-absl::Status CpuForward::CheckRange(const StepSequence& sequence) const {
-  for (int32_t token : sequence.tokens) {
-    if (token < 0 || token >= config().vocabulary_size) {
-      return absl::OutOfRangeError("token " + std::to_string(token) +
-                                   " is not in a vocabulary of " +
-                                   std::to_string(config().vocabulary_size));
-    }
-  }
-  const int64_t end = int64_t{sequence.first_position} + std::ssize(sequence.tokens);
-  if (end > max_positions_) {
-    return absl::OutOfRangeError("position " + std::to_string(end - 1) + " is beyond the " +
-                                 std::to_string(max_positions_) + " that were made ready");
-  }
-  return absl::OkStatus();
 }
 
 void CpuForward::Embed(const StepRows& rows) {

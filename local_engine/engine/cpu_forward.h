@@ -75,7 +75,6 @@ class CpuForward : public Backend {
   const CpuPages& pages() const { return pages_; }
 
  private:
-  absl::Status CheckRange(const StepSequence& sequence) const;
   void Embed(const StepRows& rows);
   absl::Status AttentionBlock(int32_t layer, StepRows* rows);
   absl::Status QueriesKeysValues(int32_t layer, const StepRows& rows);

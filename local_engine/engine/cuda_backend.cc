@@ -20,8 +20,11 @@
 #include "local_engine/cuda/kv_cache.h"
 #include "local_engine/cuda/matrix_product.h"
 #include "local_engine/cuda/rotate.h"
+#include "local_engine/engine/cuda_needs.h"
+#include "local_engine/engine/cuda_picks.h"
 #include "local_engine/engine/cuda_step.h"
 #include "local_engine/engine/cuda_weights.h"
+#include "local_engine/engine/step_rows.h"
 #include "local_engine/numerics/narrow_floats.h"
 #include "local_engine/numerics/operations.h"
 #include "local_engine/reference/rope.h"
@@ -30,10 +33,6 @@ namespace reenact::local_engine {
 namespace {
 
 static_assert(kKvPagePositions == kPagePositions);
-
-// Of device memory that the splits of attention take before they are combined; more rows are
-// attended in turn.
-constexpr size_t kSplitBytes = size_t{256} << 20;
 
 size_t Size(int32_t count) {
   return static_cast<size_t>(count);
@@ -74,10 +73,7 @@ class CudaBackend final : public Backend {
         max_positions_(max_positions),
         device_(std::move(device)),
         weights_(std::move(weights)),
-        cache_{.type = model.weights.cache_type,
-               .layer_count = config().layer_count,
-               .kv_head_count = config().kv_head_count,
-               .head_dim = config().head_dim},
+        cache_(EmptyKvCache(model)),
         residual_(Size(config().hidden_dim)),
         queries_(Size(config().head_count) * Size(config().head_dim)),
         keys_(Size(config().kv_head_count) * Size(config().head_dim)),
@@ -126,7 +122,6 @@ class CudaBackend final : public Backend {
 
   const ModelConfig& config() const { return model_.config; }
 
-  absl::Status CheckRange(const StepSequence& sequence) const;
   void PlanAttention();
   void AttentionBlock(int32_t layer);
   void Attend(int32_t layer, std::span<const float> queries, std::span<float> attended);
@@ -152,6 +147,7 @@ class CudaBackend final : public Backend {
   KvCache cache_;
   DeviceMemory pages_;
   CudaStep step_;
+  CudaPicks picks_;
   std::vector<AttentionRange> attention_ranges_;
   CudaRows residual_;
   CudaRows queries_;
@@ -165,12 +161,10 @@ class CudaBackend final : public Backend {
 
 absl::Status CudaBackend::Forward(std::span<const StepSequence> sequences,
                                   std::vector<SequenceOutput>* outputs) {
-  outputs->assign(sequences.size(), {});
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    (*outputs)[i].status = CheckRange(sequences[i]);
-  }
+  BeginOutputs(sequences, config(), max_positions_, outputs);
   step_.Make(sequences, *outputs, *device_);
   if (step_.row_count() == 0) return absl::OkStatus();
+  picks_.Make(sequences, step_, *device_);
   PlanAttention();
   EmbedTokens(weights_.EmbeddingMatrix(), step_.tokens(), *device_, Rows(residual_));
   for (int32_t layer = 0; layer < config().layer_count; ++layer) {
@@ -180,6 +174,7 @@ absl::Status CudaBackend::Forward(std::span<const StepSequence> sequences,
   Logits();
   const size_t vocabulary = Size(config().vocabulary_size);
   for (const CudaStep::Part& part : step_.parts()) {
+    if (sequences[part.index].pick.has_value()) continue;
     std::vector<float>& logits = (*outputs)[part.index].logits;
     logits.resize(part.logits_count * vocabulary);
     if (logits.empty()) continue;
@@ -191,31 +186,14 @@ absl::Status CudaBackend::Forward(std::span<const StepSequence> sequences,
   for (SequenceOutput& output : *outputs) {
     if (!output.status.ok()) output.logits.clear();
   }
+  if (status.ok()) picks_.Take(sequences, step_, outputs);
   return status;
-}
-
-absl::Status CudaBackend::CheckRange(const StepSequence& sequence) const {
-  for (int32_t token : sequence.tokens) {
-    if (token < 0 || token >= config().vocabulary_size) {
-      return absl::OutOfRangeError("token " + std::to_string(token) +
-                                   " is not in a vocabulary of " +
-                                   std::to_string(config().vocabulary_size));
-    }
-  }
-  const int64_t end = int64_t{sequence.first_position} + std::ssize(sequence.tokens);
-  if (end > max_positions_) {
-    return absl::OutOfRangeError("position " + std::to_string(end - 1) + " is beyond the " +
-                                 std::to_string(max_positions_) + " that were made ready");
-  }
-  return absl::OkStatus();
 }
 
 void CudaBackend::PlanAttention() {
   const std::span<const int32_t> positions = step_.positions();
-  const size_t splits = Size(*std::max_element(positions.begin(), positions.end()) / 256 + 1);
-  const size_t row_bytes =
-      Size(config().head_count) * splits * (Size(config().head_dim) + 2) * sizeof(float);
-  const size_t at_once = std::max<size_t>(1, kSplitBytes / row_bytes);
+  const int32_t last = *std::max_element(positions.begin(), positions.end());
+  const size_t at_once = std::max<size_t>(1, kCudaSplitBytes / CudaSplitRowBytes(config(), last));
   const size_t ranges = (positions.size() + at_once - 1) / at_once;
   if (attention_ranges_.size() < ranges) attention_ranges_.resize(ranges);
   for (size_t i = 0; i < attention_ranges_.size(); ++i) {
@@ -292,6 +270,7 @@ void CudaBackend::Logits() {
   Multiply({&head, 1}, Normalised(wanted, count, weights_.final_norm), *device_);
   CheckRows(logits, Size(config().vocabulary_size),
             {step_.logits_faults(), config().layer_count * kFaultsOfLayer}, *device_);
+  picks_.Choose(logits, *device_);
 }
 
 void CudaBackend::ReadPage(int32_t page, int32_t layer, std::span<float> keys,
@@ -318,11 +297,7 @@ void CudaBackend::ReadPage(int32_t page, int32_t layer, std::span<float> keys,
 absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(
     const Model& model, const CudaBackendOptions& options,
     absl::FunctionRef<void(int64_t bytes)> on_copied) {
-  if (model.config.head_dim > kMostAttentionHeadDim) {
-    return absl::UnimplementedError("heads of " + std::to_string(model.config.head_dim) +
-                                    " values: the device's attention has up to " +
-                                    std::to_string(kMostAttentionHeadDim));
-  }
+  if (absl::Status status = CheckCudaSupports(model.config); !status.ok()) return status;
   auto device = std::make_unique<CudaDevice>(nullptr);
   absl::StatusOr<CudaWeights> weights = MakeCudaWeights(model, *device, on_copied);
   if (!weights.ok()) return weights.status();

@@ -65,14 +65,18 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
   p->options = options;
   p->model = *std::move(model);
   p->text = *std::move(text);
-  LoadProgress progress(*p->model, options);
-  const Sha256Digest weights = DigestOfWeights(p->model->tensors, options, &progress);
-  p->identity =
-      IdentityOf(*p->model, weights, options.profile, p->tokenizer(), p->text.template_source);
   p->options.max_positions = std::min(options.max_positions, p->model->config.max_positions);
   if (options.page_count == 0) {
     p->options.page_count = 4 * (p->options.max_positions / kPagePositions + 1);
   }
+  absl::StatusOr<EngineDevice> device = ChooseEngineDevice(p->options, *p->model);
+  if (!device.ok()) return device.status();
+  p->device = *std::move(device);
+  p->options.backend = p->device.backend;
+  LoadProgress progress(*p->model, p->options);
+  const Sha256Digest weights = DigestOfWeights(p->model->tensors, options, &progress);
+  p->identity =
+      IdentityOf(*p->model, weights, options.profile, p->tokenizer(), p->text.template_source);
   absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(p->options, *p->model, &progress);
   if (!backend.ok()) return backend.status();
   p->backend = *std::move(backend);
@@ -99,6 +103,10 @@ const EngineIdentity& Engine::identity() const {
 
 const EngineCounters& Engine::counters() const {
   return parts_->counters;
+}
+
+const EngineDevice& Engine::device() const {
+  return parts_->device;
 }
 
 int32_t Engine::vocabulary_size() const {

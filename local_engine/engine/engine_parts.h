@@ -25,6 +25,7 @@ struct Engine::Parts {
   std::unique_ptr<const Model> model;
   ModelText text;
   EngineIdentity identity;
+  EngineDevice device;
   EngineCounters counters;
   std::unique_ptr<Backend> backend;
   std::optional<KvPages> kv_pages;

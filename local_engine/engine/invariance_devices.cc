@@ -24,7 +24,7 @@ void TryThreads(Trial* trial) {
   const Answers expected = trial->RunAlone(requests);
   std::string counts;
   for (int32_t threads : trial->settings().thread_counts) {
-    const std::unique_ptr<Engine> engine = trial->NewCpuEngine({.threads = threads});
+    const std::unique_ptr<Engine> engine = trial->NewEngineOfBackend({.threads = threads});
     if (engine == nullptr) return;
     trial->Compare(expected, trial->RunTogether(engine.get(), requests),
                    std::to_string(threads) + " threads");
@@ -44,7 +44,7 @@ void TryIsa(Trial* trial) {
   for (const std::string& isa : names) {
     // In place, too: other kernels multiply weights where they lie.
     for (bool mmap : {false, true}) {
-      const std::unique_ptr<Engine> engine = trial->NewCpuEngine({.isa = isa, .mmap = mmap});
+      const std::unique_ptr<Engine> engine = trial->NewEngineOfBackend({.isa = isa, .mmap = mmap});
       if (engine == nullptr) return;
       trial->Compare(expected, trial->RunTogether(engine.get(), requests),
                      isa + (mmap ? ", weights in place" : ""));
@@ -52,6 +52,24 @@ void TryIsa(Trial* trial) {
     tried += (tried.empty() ? "" : ", ") + isa;
   }
   trial->Prove(!names.empty(), tried + "; weights packed and in place");
+}
+
+void TryDevice(Trial* trial) {
+  const std::unique_ptr<Engine> first = trial->NewEngine(Trial::Plain());
+  if (first == nullptr) return;
+  std::string tried = first->device().name;
+  const Requests requests = RequestsForDevices(*trial);
+  const Answers expected = trial->RunAlone(requests);
+  bool others = false;
+  for (const BackendKind backend : trial->settings().other_backends) {
+    const std::unique_ptr<Engine> engine = trial->NewEngineOfBackend({.backend = backend});
+    if (engine == nullptr) return;
+    const std::string& name = engine->device().name;
+    trial->Compare(expected, trial->RunTogether(engine.get(), requests), name);
+    others |= engine->device().backend != first->device().backend;
+    tried += ", " + name;
+  }
+  trial->Prove(others, tried);
 }
 
 }  // namespace reenact::local_engine

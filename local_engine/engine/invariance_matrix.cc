@@ -29,6 +29,8 @@ const char* InvarianceName(Invariance invariance) {
       return "THREADS";
     case Invariance::kIsa:
       return "ISA";
+    case Invariance::kDevice:
+      return "DEVICE";
   }
   return "";
 }
@@ -66,6 +68,9 @@ absl::StatusOr<MatrixRow> RunInvariance(Invariance invariance, const MatrixSetti
       break;
     case Invariance::kIsa:
       TryIsa(&trial);
+      break;
+    case Invariance::kDevice:
+      TryDevice(&trial);
       break;
   }
   if (!trial.status().ok()) return trial.status();

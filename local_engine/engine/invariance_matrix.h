@@ -26,8 +26,10 @@ enum class Invariance {
   kOrder,          // Any order of submission.
   kThreads,        // Any number of threads of the CPU backend.
   kIsa,            // Any instruction set of it, weights packed or in place.
+  kDevice,         // Any other backend; not tried where settings name none.
 };
 
+// Those that every machine can try.
 inline constexpr Invariance kInvariances[] = {
     Invariance::kRun,     Invariance::kBatch,   Invariance::kPrefillDecode, Invariance::kChunk,
     Invariance::kCache,   Invariance::kPreempt, Invariance::kSeedIsolation, Invariance::kOrder,
@@ -38,8 +40,10 @@ const char* InvarianceName(Invariance invariance);
 
 struct MatrixSettings {
   std::string model_path;
-  BackendKind backend = BackendKind::kCpu;  // Of every row but the last two, whose answers are
-  // compared with its own.
+  // Of every row; threads and instruction sets are those of the CPU backend, whose answers are
+  // compared with this one's.
+  BackendKind backend = BackendKind::kCpu;
+  std::vector<BackendKind> other_backends;  // Of DEVICE.
   std::vector<int32_t> batch_sizes = {2, 3, 4, 7, 8, 16};
   std::vector<int32_t> chunk_sizes = {1, 3, 31, 32, 33, 64};
   // Of a text, in P/D: up to the longest; around powers of two and the size of a page.

@@ -25,6 +25,7 @@ void TryPreempt(Trial* trial);
 // invariance_devices.cc: the same steps on other kernels.
 void TryThreads(Trial* trial);
 void TryIsa(Trial* trial);
+void TryDevice(Trial* trial);
 
 }  // namespace reenact::local_engine
 

@@ -16,15 +16,10 @@ namespace reenact::local_engine {
 
 std::unique_ptr<Engine> Trial::NewEngine(EngineOptions options) {
   options.backend = settings_.backend;
-  return Load(std::move(options));
+  return NewEngineOfBackend(std::move(options));
 }
 
-std::unique_ptr<Engine> Trial::NewCpuEngine(EngineOptions options) {
-  options.backend = BackendKind::kCpu;
-  return Load(std::move(options));
-}
-
-std::unique_ptr<Engine> Trial::Load(EngineOptions options) {
+std::unique_ptr<Engine> Trial::NewEngineOfBackend(EngineOptions options) {
   options.poison_pages = true;
   absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(settings_.model_path, options);
   if (!engine.ok()) {

@@ -35,8 +35,8 @@ class Trial {
   // An engine with pages that hold NaN until they are written. Null after an error.
   std::unique_ptr<Engine> NewEngine(EngineOptions options);
 
-  // The same on the CPU backend, whatever the settings say.
-  std::unique_ptr<Engine> NewCpuEngine(EngineOptions options);
+  // The same on the backend that `options` name, whatever the settings say.
+  std::unique_ptr<Engine> NewEngineOfBackend(EngineOptions options);
 
   // Nothing shared, nothing cut: what every other way is compared with.
   static EngineOptions Plain() {
@@ -74,8 +74,6 @@ class Trial {
   Requests Mixed(int32_t count) const;
 
  private:
-  std::unique_ptr<Engine> Load(EngineOptions options);
-
   const MatrixSettings& settings_;
   absl::Status status_;
   MatrixRow row_;

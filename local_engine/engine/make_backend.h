@@ -19,10 +19,14 @@ namespace reenact::local_engine {
 // InvalidArgument names the first option that is out of its range or does not fit the others.
 absl::Status CheckOptions(const EngineOptions& options);
 
-// Bytes of weights that are read for the digest, and read once more where they are packed.
+// What options.backend comes to on this machine for `model`. Errors: those of ChooseDevice.
+absl::StatusOr<EngineDevice> ChooseEngineDevice(const EngineOptions& options, const Model& model);
+
+// Bytes of weights that are read for the digest, and read once more where they are packed or copied
+// to a device.
 class LoadProgress {
  public:
-  // `options` outlives it.
+  // `options` outlives it; its backend is the one that was chosen.
   LoadProgress(const Model& model, const EngineOptions& options);
 
   void Add(int64_t bytes);
@@ -33,7 +37,8 @@ class LoadProgress {
   int64_t total_bytes_ = 0;
 };
 
-// `model` outlives the backend. Errors: those of MakeCpuBackend.
+// Of options.backend, which was chosen. `model` outlives the backend. Errors: those of
+// MakeCpuBackend and MakeCudaBackend.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const EngineOptions& options,
                                                      const Model& model, LoadProgress* progress);
 

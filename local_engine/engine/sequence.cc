@@ -111,12 +111,35 @@ void Sequence::RecordSettings(int32_t row_count, const StockLoad& load) {
 
 StepSequence Sequence::Rows(int32_t row_count) const {
   const int32_t end = computed_ + row_count;
+  const int32_t logits_count = std::max(0, end - std::max(computed_, next_to_score_ - 1));
+  const bool samples = logits_count == 1 && end == static_cast<int32_t>(tokens_.size());
   return {.pages = pages_,
           .first_position = computed_,
           .tokens = std::span(tokens_).subspan(static_cast<size_t>(computed_),
                                                static_cast<size_t>(row_count)),
-          .logits_count = std::max(0, end - std::max(computed_, next_to_score_ - 1)),
-          .stock_settings = has_settings_ ? &settings_ : nullptr};
+          .logits_count = logits_count,
+          .stock_settings = has_settings_ ? &settings_ : nullptr,
+          .pick = samples ? PickOfNext() : std::nullopt};
+}
+
+DrawKey Sequence::NextDraw() const {
+  return {.seed = running_->answer.seed,
+          .sample_index = static_cast<uint32_t>(sample_index_),
+          .position = static_cast<uint32_t>(tokens_.size())};
+}
+
+std::optional<TokenPick> Sequence::PickOfNext() const {
+  const Request& request = running_->request;
+  const SamplingSettings& sampling = request.sampling;
+  const bool greedy = sampling.temperature == 0.0f || sampling.top_k == 1;
+  const bool cuts =
+      !greedy && (sampling.top_k > 0 || sampling.top_p < 1.0f || sampling.min_p > 0.0f);
+  const bool rewrites =
+      !request.biases.empty() || counts_tokens_ || running_->allowed_tokens.has_value();
+  if (cuts || rewrites || request.top_logprobs > 0) return std::nullopt;
+  return TokenPick{.temperature = greedy ? 0.0f : sampling.temperature,
+                   .key = NextDraw(),
+                   .logprob = request.logprobs};
 }
 
 void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, int32_t batch_row) {
@@ -127,6 +150,7 @@ void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, in
   const auto row_count = static_cast<int32_t>(rows.tokens.size());
   const int32_t first_index = rows.first_position + row_count - rows.logits_count + 1;
   computed_ += row_count;
+  const PickedToken* picked = output.picked.has_value() ? &*output.picked : nullptr;
   const size_t vocabulary_size =
       rows.logits_count == 0 ? 0 : output.logits.size() / static_cast<size_t>(rows.logits_count);
   for (int32_t i = 0; i < rows.logits_count && !finished_; ++i) {
@@ -134,7 +158,8 @@ void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, in
         std::span(output.logits).subspan(static_cast<size_t>(i) * vocabulary_size, vocabulary_size);
     const int32_t index = first_index + i;
     if (index == static_cast<int32_t>(tokens_.size())) {
-      const std::optional<int32_t> token = SampleToken(logits, batch_row);
+      const std::optional<int32_t> token =
+          picked != nullptr ? picked->token : SampleToken(logits, batch_row);
       if (!token.has_value()) {
         return Finish(FinishReason::kError,
                       absl::FailedPreconditionError("no token goes on with the form after \"" +
@@ -142,7 +167,7 @@ void Sequence::Accept(const StepSequence& rows, const SequenceOutput& output, in
       }
       tokens_.push_back(*token);
     }
-    ScoreToken(index, logits);
+    ScoreToken(index, logits, picked);
   }
   const bool only_scores = running_->request.max_tokens == 0;
   if (!finished_ && only_scores && computed_ >= target()) Finish(FinishReason::kLength);
@@ -192,9 +217,7 @@ bool Sequence::MaySample(int32_t index) const {
 
 std::optional<int32_t> Sequence::SampleToken(std::span<const float> logits, int32_t batch_row) {
   const Request& request = running_->request;
-  DrawKey key{.seed = running_->answer.seed,
-              .sample_index = static_cast<uint32_t>(sample_index_),
-              .position = static_cast<uint32_t>(tokens_.size())};
+  DrawKey key = NextDraw();
   if (Planted(EngineFault::kDrawByProcessCounter)) key.position = NextOfProcess();
   if (Planted(EngineFault::kPreemptMovesDraw)) key.position += completion().preemptions;
   if (Planted(EngineFault::kDrawByBatchRow)) key.sample_index = static_cast<uint32_t>(batch_row);
@@ -212,13 +235,17 @@ std::optional<int32_t> Sequence::SampleToken(std::span<const float> logits, int3
   return Sample(row, {request.biases, counts, request.sampling, key});
 }
 
-void Sequence::ScoreToken(int32_t index, std::span<const float> logits) {
+void Sequence::ScoreToken(int32_t index, std::span<const float> logits, const PickedToken* picked) {
   const Request& request = running_->request;
   const int32_t token = tokens_[static_cast<size_t>(index)];
   const bool of_prompt = index < prompt_size_;
   next_to_score_ = index + 1;
   std::optional<TokenScore> score;
-  if (of_prompt || request.logprobs) score = ScoreOf(logits, token, request.top_logprobs);
+  if (picked != nullptr && request.logprobs) {
+    score = TokenScore{.chosen = {token, Logprob(picked->logit, picked->normaliser)}};
+  } else if (of_prompt || request.logprobs) {
+    score = ScoreOf(logits, token, request.top_logprobs);
+  }
   if (of_prompt) {
     running_->answer.prompt_scores.push_back(*std::move(score));
     return;

@@ -102,10 +102,15 @@ class Sequence {
  private:
   int32_t OutputCount() const;
   bool MaySample(int32_t index) const;
+  // Of the next token.
+  DrawKey NextDraw() const;
+  // Nothing where the sampler needs the whole row.
+  std::optional<TokenPick> PickOfNext() const;
   // Nothing where no token can go on with the form.
   std::optional<int32_t> SampleToken(std::span<const float> logits, int32_t batch_row);
   bool FormGoesOn(int32_t token);
-  void ScoreToken(int32_t index, std::span<const float> logits);
+  // `picked`: null where the row is there.
+  void ScoreToken(int32_t index, std::span<const float> logits, const PickedToken* picked);
   void AcceptOutput(int32_t index, const TokenScore* score);
   void Count(int32_t token, bool in_prompt);
   void Emit(const Delta& delta) const;

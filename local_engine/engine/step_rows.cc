@@ -13,6 +13,34 @@
 #include "local_engine/cpu/elementwise.h"
 
 namespace reenact::local_engine {
+namespace {
+
+absl::Status CheckRange(const StepSequence& sequence, const ModelConfig& config,
+                        int32_t max_positions) {
+  for (int32_t token : sequence.tokens) {
+    if (token < 0 || token >= config.vocabulary_size) {
+      return absl::OutOfRangeError("token " + std::to_string(token) +
+                                   " is not in a vocabulary of " +
+                                   std::to_string(config.vocabulary_size));
+    }
+  }
+  const int64_t end = int64_t{sequence.first_position} + std::ssize(sequence.tokens);
+  if (end > max_positions) {
+    return absl::OutOfRangeError("position " + std::to_string(end - 1) + " is beyond the " +
+                                 std::to_string(max_positions) + " that were made ready");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void BeginOutputs(std::span<const StepSequence> sequences, const ModelConfig& config,
+                  int32_t max_positions, std::vector<SequenceOutput>* outputs) {
+  outputs->assign(sequences.size(), {});
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    (*outputs)[i].status = CheckRange(sequences[i], config, max_positions);
+  }
+}
 
 StepRows::StepRows(std::span<const StepSequence> sequences, std::vector<SequenceOutput>* outputs)
     : sequences_(sequences), outputs_(outputs) {

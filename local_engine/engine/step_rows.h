@@ -37,6 +37,11 @@ class RowBuffer {
   std::vector<float> values_;
 };
 
+// An output for each sequence, without logits yet. OutOfRange in those that hold a token which is
+// not in the vocabulary, or reach beyond `max_positions`.
+void BeginOutputs(std::span<const StepSequence> sequences, const ModelConfig& config,
+                  int32_t max_positions, std::vector<SequenceOutput>* outputs);
+
 class StepRows {
  public:
   struct Part {

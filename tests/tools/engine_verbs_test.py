@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The verbs of `reenact engine` on a small random model: what they print, and how they refuse.
 
-usage: engine_verbs_test.py --reenact FILE --make-model FILE --demo-model DIR --scratch DIR"""
+usage: engine_verbs_test.py --reenact FILE --make-model FILE --demo-model DIR --scratch DIR --has-cuda ON|OFF"""
 import argparse
 import hashlib
 import json
@@ -18,6 +18,7 @@ class Verbs:
         self.reenact = arguments.reenact
         self.demo_model = arguments.demo_model
         self.scratch = arguments.scratch
+        self.has_cuda = arguments.has_cuda == "ON"
         self.model = self.scratch / "model"
         self.failures = 0
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -124,6 +125,32 @@ def check_and_bench(verbs):
     verbs.refuses(("bench", "--prompt-tokens", "5000"), "do not fit")
 
 
+# A device is not at hand where this runs, or no CUDA is in the build; where one is, it gives the same answer.
+def devices(verbs):
+    prompt = ("generate", "--prompt", "hello", "--max-tokens", "6", "--logprobs", "1", "--seed", "1")
+    on_cpu = verbs.json(*prompt, "--device", "cpu")
+    left_to_us = verbs.json(*prompt, "--device", "auto")
+    verbs.expect(left_to_us == on_cpu == verbs.json(*prompt), "the device changes the answer")
+    told = verbs.run(*prompt, "--device", "cpu").stderr
+    verbs.expect("on the CPU:" not in told, f"--device cpu explains itself: {told}")
+    verbs.refuses((*prompt, "--device", "gpu"), "--device")
+    verbs.refuses((*prompt, "--device", "cuda", "--profile", "stock"), "computes on the CPU only")
+    verbs.refuses(("check", "--devices", "cpu,tpu"), "--devices")
+    verbs.refuses(("check", "--only", "DEVICE"), "--devices cpu,cuda")
+    if verbs.run(*prompt, "--device", "cuda").returncode == 0:
+        verbs.expect(verbs.json(*prompt, "--device", "cuda") == on_cpu, "the NVIDIA device has other bits")
+        checked = verbs.json("check", "--quick", "--only", "DEVICE", "--devices", "cpu,cuda")
+        verbs.expect(checked["rows"][0]["verdict"] == "holds", f"cpu and cuda: {checked['rows']}")
+        return
+    listed = verbs.file("device_ids.json", [259, 1, 2])
+    for verb in (prompt, ("score", "--tokens", listed), ("serve",), ("bench", "--runs", "1")):
+        verbs.refuses((*verb, "--device", "cuda"), "--device cuda cannot be", "CUDA" if not verbs.has_cuda else "NVIDIA",
+                      "--device cpu computes the same bits")
+    verbs.refuses(("check", "--devices", "cpu,cuda"), "--device cuda cannot be")
+    told = verbs.run(*prompt).stderr
+    verbs.expect(("on the CPU: " in told) == verbs.has_cuda, f"what the default says: {told}")
+
+
 def stock(verbs):
     prompt = ("generate", "--prompt", "hello " * 20, "--max-tokens", "8", "--seed", "1")
     schedule = verbs.scratch / "schedule.json"
@@ -208,8 +235,9 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("reenact", "make-model", "demo-model", "scratch"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--has-cuda", choices=("ON", "OFF"), required=True)
     verbs = Verbs(parser.parse_args())
-    for part in (generate, messages, score, check_and_bench, stock, digest_cache, refusals):
+    for part in (generate, messages, score, check_and_bench, devices, stock, digest_cache, refusals):
         part(verbs)
     print(f"{verbs.failures} failures")
     return 1 if verbs.failures else 0

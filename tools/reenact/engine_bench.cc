@@ -170,6 +170,7 @@ void PrintJson(const BenchOptions& options, const Engine& engine,
                const std::vector<Measure>& measures, double load) {
   JsonWriter json = JsonWriter::Document("engine bench");
   json.TextField("model", options.model.path);
+  json.TextField("device", engine.device().name);
   WriteIdentity(engine.identity(), &json);
   json.IntField("runs", options.runs);
   json.IntField("prompt_tokens", options.prompt_tokens);
@@ -216,7 +217,7 @@ void PrintText(const BenchOptions& options, const Engine& engine,
         std::to_string(options.prompt_tokens) + ", answers of " +
         std::to_string(options.output_tokens) + " tokens; peak memory " +
         FormatSize(static_cast<uint64_t>(PeakBytes())) + "; load before " + Decimal(load, 2) +
-        "; " + engine.identity().Fingerprint() + "\n");
+        "; " + engine.device().name + "; " + engine.identity().Fingerprint() + "\n");
 }
 
 int Bench(BenchOptions options, const Context& context) {

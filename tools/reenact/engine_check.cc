@@ -20,6 +20,7 @@
 namespace reenact::tools {
 namespace {
 
+using local_engine::BackendKind;
 using local_engine::Engine;
 using local_engine::Invariance;
 using local_engine::InvarianceName;
@@ -31,6 +32,7 @@ constexpr size_t kTableWidth = 120;
 struct CheckOptions {
   std::string model;
   std::vector<std::string> only;
+  std::vector<std::string> devices = {"cpu"};
   bool quick = false;
 };
 
@@ -39,32 +41,50 @@ struct CheckedRow {
   MatrixRow row;
 };
 
+std::vector<Invariance> AllInvariances() {
+  std::vector<Invariance> all(std::begin(local_engine::kInvariances),
+                              std::end(local_engine::kInvariances));
+  all.push_back(Invariance::kDevice);
+  return all;
+}
+
 std::string NameList() {
   std::string names;
-  for (const Invariance invariance : local_engine::kInvariances) {
+  for (const Invariance invariance : AllInvariances()) {
     names += (names.empty() ? "" : ", ") + std::string(InvarianceName(invariance));
   }
   return names;
 }
 
-absl::StatusOr<std::vector<Invariance>> Chosen(const std::vector<std::string>& names) {
+// Without names all, of which DEVICE takes more than one device.
+absl::StatusOr<std::vector<Invariance>> Chosen(const std::vector<std::string>& names,
+                                               size_t device_count) {
+  const std::vector<Invariance> all = AllInvariances();
   std::vector<Invariance> chosen;
   for (std::string name : names) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    const auto* const found =
-        std::find_if(std::begin(local_engine::kInvariances), std::end(local_engine::kInvariances),
-                     [&name](Invariance invariance) { return name == InvarianceName(invariance); });
-    if (found == std::end(local_engine::kInvariances)) {
+    const auto found = std::find_if(all.begin(), all.end(), [&name](Invariance invariance) {
+      return name == InvarianceName(invariance);
+    });
+    if (found == all.end()) {
       return absl::InvalidArgumentError("there is no invariance " + name + "; there are " +
                                         NameList());
+    }
+    if (*found == Invariance::kDevice && device_count < 2) {
+      return absl::InvalidArgumentError("DEVICE compares devices: name two, as --devices cpu,cuda");
     }
     chosen.push_back(*found);
   }
   if (names.empty()) {
-    chosen.assign(std::begin(local_engine::kInvariances), std::end(local_engine::kInvariances));
+    chosen = all;
+    if (device_count < 2) chosen.pop_back();
   }
   return chosen;
+}
+
+BackendKind BackendNamed(const std::string& device) {
+  return device == "cuda" ? BackendKind::kCuda : BackendKind::kCpu;
 }
 
 // A minute or so for a model of a billion parameters, in place of many.
@@ -131,16 +151,21 @@ void PrintText(const local_engine::EngineIdentity& identity, const std::vector<C
 }
 
 int Check(const CheckOptions& options, const Context& context) {
-  const absl::StatusOr<std::vector<Invariance>> chosen = Chosen(options.only);
+  const absl::StatusOr<std::vector<Invariance>> chosen =
+      Chosen(options.only, options.devices.size());
   if (!chosen.ok()) return Fail(context, chosen.status());
-  // What cannot be loaded is said before anything is tried.
-  const absl::StatusOr<std::unique_ptr<Engine>> engine =
-      LoadEngine({.path = options.model}, context);
-  if (!engine.ok()) return Fail(context, engine.status());
-  const local_engine::EngineIdentity identity = (*engine)->identity();
-
   MatrixSettings settings = options.quick ? QuickSettings() : MatrixSettings();
   settings.model_path = options.model;
+  settings.backend = BackendNamed(options.devices[0]);
+  local_engine::EngineIdentity identity;
+  for (const std::string& device : options.devices) {
+    // What cannot be loaded is said before anything is tried.
+    const absl::StatusOr<std::unique_ptr<Engine>> engine =
+        LoadEngine({.path = options.model, .device = BackendNamed(device)}, context);
+    if (!engine.ok()) return Fail(context, engine.status());
+    identity = (*engine)->identity();
+    if (&device != &options.devices[0]) settings.other_backends.push_back(BackendNamed(device));
+  }
   std::vector<CheckedRow> rows;
   {
     Progress progress(context.progress, "checking");
@@ -189,7 +214,8 @@ void AddEngineCheck(CLI::App* group, Context* context) {
        .summary =
            "Does this model give the same bits in any company? Compares, and proves it tried",
        .example = "  reenact engine check --model models/qwen3-0.6b --quick\n"
-                  "  reenact engine check --model model.gguf --only BATCH --only CACHE --json",
+                  "  reenact engine check --model model.gguf --only BATCH --only CACHE --json\n"
+                  "  reenact engine check --model model.gguf --devices cpu,cuda",
        .takes_store = false},
       [options, context] { return Check(*options, *context); });
   verb->add_option("--model", options->model, "a Hugging Face folder, or a .gguf file")
@@ -198,6 +224,12 @@ void AddEngineCheck(CLI::App* group, Context* context) {
   verb->add_option("--only", options->only, "this invariance; repeat it for more. " + NameList())
       ->type_name("NAME")
       ->allow_extra_args(false);
+  verb->add_option("--devices", options->devices,
+                   "cpu, cuda: of the rows the first; DEVICE compares the others with it")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->type_name("NAME,NAME")
+      ->default_str("cpu");
   verb->add_flag("--quick", options->quick, "fewer sizes of everything, for large models");
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 
 namespace reenact::tools {
 
+using local_engine::BackendKind;
 using local_engine::Engine;
 using local_engine::EngineIdentity;
 using local_engine::EngineOptions;
@@ -37,6 +39,18 @@ void AddModelFlags(CLI::App* verb, ModelFlags* flags) {
 }
 
 void AddEngineFlags(CLI::App* verb, ModelFlags* flags) {
+  verb->add_option_function<std::string>(
+          "--device",
+          [flags](const std::string& name) {
+            flags->device = name == "cpu"    ? BackendKind::kCpu
+                            : name == "cuda" ? BackendKind::kCuda
+                                             : BackendKind::kAuto;
+          },
+          "cuda: an NVIDIA device, or an error; cpu; auto: the device where it can hold the model. "
+          "The bits are the same")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->type_name("NAME")
+      ->default_str("auto");
   verb->add_flag("--verify-weights", flags->verify_weights,
                  "read all weights for their digest, whatever is known of these files");
   verb->add_option("--profile", flags->profile,
@@ -74,6 +88,7 @@ absl::Status CheckModelPath(const std::string& path) {
 }
 
 EngineOptions ToEngineOptions(const ModelFlags& flags, EngineOptions options) {
+  options.backend = flags.device;
   options.max_positions = flags.context;
   options.threads = flags.threads;
   options.mmap = flags.mmap;
@@ -88,11 +103,16 @@ absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(const ModelFlags& flags, cons
                                                    EngineOptions options) {
   if (absl::Status status = CheckModelPath(flags.path); !status.ok()) return status;
   options = ToEngineOptions(flags, std::move(options));
-  Progress progress(context.progress, "loading, MB");
+  std::optional<Progress> progress(std::in_place, context.progress, "loading, MB");
   options.on_load_progress = [&progress](int64_t done_bytes, int64_t total_bytes) {
-    progress.Show(done_bytes / 1'000'000, total_bytes / 1'000'000);
+    progress->Show(done_bytes / 1'000'000, total_bytes / 1'000'000);
   };
-  return Engine::Load(flags.path, options);
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(flags.path, options);
+  progress.reset();  // Clears its line.
+  if (engine.ok() && !(*engine)->device().message.empty()) {
+    Note(context, (*engine)->device().message);
+  }
+  return engine;
 }
 
 void WriteIdentity(const EngineIdentity& identity, JsonWriter* json) {

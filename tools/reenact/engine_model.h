@@ -17,6 +17,7 @@ namespace reenact::tools {
 
 struct ModelFlags {
   std::string path;
+  local_engine::BackendKind device = local_engine::BackendKind::kAuto;
   int32_t context = 4096;
   int32_t threads = 0;
   bool mmap = false;
@@ -27,7 +28,7 @@ struct ModelFlags {
 // --model, which is required, and how it is loaded.
 void AddModelFlags(CLI::App* verb, ModelFlags* flags);
 
-// --verify-weights and --profile, for verbs whose engine is LoadEngine's.
+// --device, --verify-weights and --profile, for verbs whose engine is LoadEngine's.
 void AddEngineFlags(CLI::App* verb, ModelFlags* flags);
 
 // Where digests of weights are kept: $XDG_CACHE_HOME/reenact, else ~/.cache/reenact; empty where
@@ -42,7 +43,8 @@ absl::Status CheckModelPath(const std::string& path);
 local_engine::EngineOptions ToEngineOptions(const ModelFlags& flags,
                                             local_engine::EngineOptions options = {});
 
-// Loads it, with progress where `context` wants it. Errors: those of CheckModelPath and
+// Loads it, with progress where `context` wants it, and says where it is not on a device and why.
+// Errors: those of CheckModelPath and
 // Engine::Load.
 absl::StatusOr<std::unique_ptr<local_engine::Engine>> LoadEngine(
     const ModelFlags& flags, const Context& context, local_engine::EngineOptions options = {});

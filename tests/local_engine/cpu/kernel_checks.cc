@@ -18,14 +18,12 @@
 #include "local_engine/cpu/rms_norm.h"
 #include "local_engine/cpu/rotate.h"
 #include "local_engine/numerics/fp_environment.h"
-#include "local_engine/numerics/q8_block.h"
-#include "local_engine/reference/dot.h"
 #include "local_engine/reference/logprob.h"
-#include "local_engine/reference/quantised_dot.h"
 #include "local_engine/reference/rms_norm.h"
 #include "local_engine/reference/rope.h"
 #include "local_engine/reference/silu_mul.h"
 #include "tests/local_engine/cpu/kernel_testing.h"
+#include "tests/local_engine/cpu/reference_product.h"
 #include "tests/local_engine/reference/adversarial_floats.h"
 
 namespace reenact::local_engine {
@@ -33,58 +31,12 @@ namespace {
 
 using Floats = std::vector<float>;
 
-struct Shape {
-  size_t rows, outputs, dim;
-};
+using Shape = ProductShape;
 
 // Rows around the sizes of a tile, outputs around a panel's, K around a chunk's.
 constexpr Shape kShapes[] = {{1, 1, 1},    {1, 33, 64},  {2, 31, 63},   {3, 32, 65},  {4, 70, 128},
                              {5, 16, 172}, {6, 17, 200}, {7, 96, 1000}, {8, 15, 90},  {9, 34, 130},
                              {11, 7, 320}, {12, 40, 96}, {13, 64, 127}, {24, 48, 64}, {29, 35, 33}};
-
-// Q8_0 has whole groups of 32.
-Shape Fitting(DataType type, Shape shape) {
-  if (type == DataType::kQ8_0) shape.dim = (shape.dim + 31) / 32 * 32;
-  return shape;
-}
-
-bool IsQuantised(DataType type) {
-  return type == DataType::kQ8_0 || type == DataType::kI8;
-}
-
-// `quantised`: x, for weights that are.
-float ReferenceSum(const StoredWeights& weights, std::span<const float> x,
-                   const QuantisedRow& quantised, size_t row) {
-  const Tensor& tensor = weights.tensor;
-  const std::byte* data = tensor.data + tensor.size_bytes / tensor.shape[0] * row;
-  if (tensor.type == DataType::kQ8_0) {
-    return DotQ8(quantised, {reinterpret_cast<const Q8Block*>(data), x.size() / kQ8GroupSize});
-  }
-  if (tensor.type == DataType::kI8) {
-    return DotW8A8(quantised, {reinterpret_cast<const int8_t*>(data), x.size()},
-                   weights.projection.row_scales[row]);
-  }
-  Floats widened(x.size());
-  WidenRow(tensor, row, widened);
-  return Dot(x, widened);
-}
-
-Floats ReferenceProduct(const StoredWeights& weights, const Floats& x, const Shape& shape) {
-  Floats y;
-  for (size_t m = 0; m < shape.rows; ++m) {
-    const std::span<const float> row = std::span(x).subspan(m * shape.dim, shape.dim);
-    QuantisedRow quantised;
-    if (IsQuantised(weights.tensor.type)) {
-      quantised =
-          QuantiseRow(row, weights.tensor.type == DataType::kQ8_0 ? kQ8GroupSize : row.size());
-    }
-    for (size_t n = 0; n < shape.outputs; ++n) {
-      const float sum = ReferenceSum(weights, row, quantised, weights.projection.RowOf(n));
-      y.push_back(weights.projection.bias.empty() ? sum : add_rn(sum, weights.projection.bias[n]));
-    }
-  }
-  return y;
-}
 
 size_t DifferentProduct(const StoredWeights& weights, const Floats& x, const Shape& shape,
                         const Devices& devices) {
@@ -213,17 +165,7 @@ size_t DifferentLogNormalisers(const Devices& devices) {
   constexpr size_t kRows = 3;
   size_t different = 0;
   for (size_t vocabulary : {1, 3, 255, 256, 4095, 4096, 4097, 32000}) {
-    Floats logits = AdversarialFloats(InputKind::kUnit, kRows * vocabulary, 4);
-    for (float& logit : logits) logit = mul_rn(logit, 12.0f);
-    for (size_t k = 0; k < vocabulary; ++k) logits[k] = k % 3 == 1 ? -0.0f : 0.0f;
-    if (vocabulary > 2) {
-      logits[vocabulary + 1] = float_from_bits(0xff800000u);
-      std::swap(logits[0], logits[1]);  // Negative zero first.
-    }
-    // A row whose sum is little more than 1: its logarithm shows every last place.
-    const std::span<float> last = std::span(logits).last(vocabulary);
-    for (float& logit : last) logit = -abs_bits(logit) - 8.0f;
-    last[vocabulary / 2] = 0.0f;
+    const Floats logits = ThreeRowsOfLogits(vocabulary);
     for (const auto& device : devices) {
       std::vector<RowNormaliser> rows(kRows);
       EXPECT_TRUE(NormaliseRows(logits, *device, rows).ok());

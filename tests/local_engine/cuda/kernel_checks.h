@@ -22,6 +22,7 @@ size_t DifferentProducts(DataType type);
 size_t DifferentFusedProducts(DataType type);
 size_t DifferentEmbeddings(DataType type);
 size_t DifferentLogNormalisers();
+size_t DifferentPicks();
 
 // Of a cache of that type. Every head size of a supported model, decode and prefill, with windows
 // and without, pages in no order.

@@ -32,6 +32,10 @@ TEST_F(CudaKernels, LogNormalisersHaveTheBitsOfTheReference) {
   EXPECT_EQ(DifferentLogNormalisers(), 0u);
 }
 
+TEST_F(CudaKernels, PickTheTokensOfTheSampler) {
+  EXPECT_EQ(DifferentPicks(), 0u);
+}
+
 class CudaCaches : public CudaKernels, public ::testing::WithParamInterface<DataType> {};
 
 TEST_P(CudaCaches, TakeNormedAndRotatedHeadsRoundedToNearestEven) {

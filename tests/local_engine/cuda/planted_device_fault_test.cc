@@ -30,6 +30,10 @@ size_t Normalisers() {
   return DifferentLogNormalisers();
 }
 
+size_t Picks() {
+  return DifferentPicks();
+}
+
 size_t Norms() {
   return DifferentNorms();
 }
@@ -68,6 +72,7 @@ const Case kCases[] = {
     {DeviceFault::kHalfWarpExchanges, "HalfWarpExchanges", Normalisers, ""},
     {DeviceFault::kScaleOfFirstRow, "ScaleOfFirstRow", ByteProducts, ""},
     {DeviceFault::kOneBuffer, "OneBuffer", FloatProducts, "without a barrier between"},
+    {DeviceFault::kTieToHighestId, "TieToHighestId", Picks, ""},
 };
 
 class PlantedDeviceFault : public ::testing::TestWithParam<Case> {

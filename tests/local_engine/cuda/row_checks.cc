@@ -11,10 +11,13 @@
 #include "local_engine/cuda/device.h"
 #include "local_engine/cuda/elementwise.h"
 #include "local_engine/cuda/logprob.h"
+#include "local_engine/cuda/pick.h"
 #include "local_engine/cuda/rms_norm.h"
 #include "local_engine/reference/logprob.h"
 #include "local_engine/reference/rms_norm.h"
+#include "local_engine/reference/sampler.h"
 #include "local_engine/reference/silu_mul.h"
+#include "tests/local_engine/cpu/reference_product.h"
 #include "tests/local_engine/cuda/device_array.h"
 #include "tests/local_engine/cuda/emulation/execution.h"
 #include "tests/local_engine/cuda/kernel_checks.h"
@@ -85,17 +88,7 @@ size_t DifferentLogNormalisers() {
   constexpr size_t kRows = 3;
   size_t different = 0;
   for (size_t vocabulary : {1, 3, 255, 256, 4095, 4096, 4097, 9000}) {
-    Floats logits = AdversarialFloats(InputKind::kUnit, kRows * vocabulary, 4);
-    for (float& logit : logits) logit = mul_rn(logit, 12.0f);
-    for (size_t k = 0; k < vocabulary; ++k) logits[k] = k % 3 == 1 ? -0.0f : 0.0f;
-    if (vocabulary > 2) {
-      logits[vocabulary + 1] = float_from_bits(0xff800000u);
-      std::swap(logits[0], logits[1]);  // Negative zero first.
-    }
-    // A row whose sum is little more than 1: its logarithm shows every last place.
-    const std::span<float> last = std::span(logits).last(vocabulary);
-    for (float& logit : last) logit = -abs_bits(logit) - 8.0f;
-    last[vocabulary / 2] = 0.0f;
+    const Floats logits = ThreeRowsOfLogits(vocabulary);
     Floats expected;
     for (size_t row = 0; row < kRows; ++row) {
       const LogNormaliser normaliser =
@@ -107,6 +100,49 @@ size_t DifferentLogNormalisers() {
       DeviceArray<float> normalisers(2 * kRows);
       NormaliseRows(values.constant(), kRows, device, normalisers.span());
       return normalisers.Read();
+    });
+  }
+  return different;
+}
+
+size_t DifferentPicks() {
+  // Greedy and drawn rows, one of them by a seed of more than 32 bits, and one that asks nothing.
+  const std::vector<RowPick> picks = {
+      {.wanted = 1},
+      {.key = {.seed = 7, .sample_index = 1, .position = 40}, .temperature = 1.0f, .wanted = 1},
+      {},
+      {.key = {.seed = uint64_t{9} << 40, .position = 3}, .temperature = 0.3f, .wanted = 1},
+      {.wanted = 1}};
+  size_t different = 0;
+  for (size_t vocabulary : {1, 31, 257, 4096, 4097, 9000}) {
+    Floats logits = AdversarialFloats(InputKind::kUnit, picks.size() * vocabulary, 4);
+    // Equal ones in other threads, warps and chunks; all of the first row.
+    for (size_t id = 0; id < vocabulary; ++id) logits[id] = id % 2 == 0 ? 0.0f : -0.0f;
+    const size_t last = (picks.size() - 1) * vocabulary;
+    for (size_t id = vocabulary / 3; id < vocabulary; id += 37) logits[last + id] = 9.0f;
+    Floats expected;
+    for (size_t row = 0; row < picks.size(); ++row) {
+      Floats of_row(logits.begin() + static_cast<ptrdiff_t>(row * vocabulary),
+                    logits.begin() + static_cast<ptrdiff_t>((row + 1) * vocabulary));
+      const Floats untempered = of_row;
+      const RowPick& pick = picks[row];
+      if (pick.wanted == 0) continue;
+      const auto token = static_cast<size_t>(
+          Sample(of_row, {.settings = {.temperature = pick.temperature}, .key = pick.key}));
+      expected.insert(expected.end(), {static_cast<float>(token), untempered[token]});
+    }
+    const DeviceArray<float> values(logits);
+    const DeviceArray<RowPick> asked(picks);
+    different += DifferentInAnySchedule(expected, [&](CudaDevice& device) {
+      DeviceArray<PickedRow> picked(std::vector<PickedRow>(picks.size()));
+      PickTokens(values.constant(), asked.constant(), device, picked.span());
+      Floats actual;
+      const std::vector<PickedRow> rows = picked.Read();
+      for (size_t row = 0; row < picks.size(); ++row) {
+        if (picks[row].wanted == 0) continue;
+        actual.insert(actual.end(), {static_cast<float>(rows[row].token), rows[row].logit});
+      }
+      return actual;
     });
   }
   return different;

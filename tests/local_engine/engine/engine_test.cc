@@ -15,6 +15,7 @@
 
 #include "local_engine/engine/answer_comparison.h"
 #include "tests/local_engine/engine/small_model.h"
+#include "tests/local_engine/engine/tested_backends.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::local_engine {
@@ -287,13 +288,7 @@ TEST_P(EngineTest, APromptOfOneTokenMayBeScoredAlone) {
   EXPECT_EQ(answer.completions[0].finish, FinishReason::kLength);
 }
 
-std::string BackendName(const ::testing::TestParamInfo<BackendKind>& kind) {
-  return kind.param == BackendKind::kCpu ? "Cpu" : "Reference";
-}
-
-INSTANTIATE_TEST_SUITE_P(Backends, EngineTest,
-                         ::testing::Values(BackendKind::kCpu, BackendKind::kReference),
-                         BackendName);
+INSTANTIATE_TEST_SUITE_P(Backends, EngineTest, ::testing::ValuesIn(kTestedBackends), BackendName);
 
 }  // namespace
 }  // namespace reenact::local_engine

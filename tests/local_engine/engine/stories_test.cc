@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include "local_engine/engine.h"
+#include "tests/local_engine/engine/tested_backends.h"
 
 namespace reenact::local_engine {
 namespace {
@@ -136,12 +137,7 @@ TEST_P(EngineStories, TheModelHasATokenizerAndNoTemplate) {
   EXPECT_EQ(engine->PieceOf(1), "<s>");
 }
 
-std::string BackendName(const ::testing::TestParamInfo<BackendKind>& kind) {
-  return kind.param == BackendKind::kCpu ? "Cpu" : "Reference";
-}
-
-INSTANTIATE_TEST_SUITE_P(Backends, EngineStories,
-                         ::testing::Values(BackendKind::kCpu, BackendKind::kReference),
+INSTANTIATE_TEST_SUITE_P(Backends, EngineStories, ::testing::ValuesIn(kTestedBackends),
                          BackendName);
 
 }  // namespace

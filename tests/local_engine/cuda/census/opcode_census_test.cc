@@ -4,7 +4,6 @@
 #include "tests/local_engine/cuda/census/opcode_census.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -65,6 +64,12 @@ std::vector<std::string> DeviceCodeFiles() {
   return files;
 }
 
+// Products of many rows in binary32: the sums of classes that wait for their neighbours, each
+// touched once in K / 32 links. All else stays in registers.
+bool MayUseLocalMemory(const std::string& kernel) {
+  return kernel.find("17TileProductKernel") != std::string::npos;
+}
+
 TEST(OpcodeCensus, KernelsOfTheProfileHaveNothingThatItDoesNotAllow) {
   const std::vector<std::string> files = DeviceCodeFiles();
   ASSERT_FALSE(files.empty()) << "REENACT_DEVICE_CODE names no objects";
@@ -76,9 +81,10 @@ TEST(OpcodeCensus, KernelsOfTheProfileHaveNothingThatItDoesNotAllow) {
       for (const std::string& objection : Objections(kernel, found->second)) {
         ADD_FAILURE() << kernel.name << ", sm_" << kernel.architecture << ": " << objection;
       }
-      if (kernel.LocalAccesses() > 0) {
-        std::printf("%s, sm_%d: %d accesses to local memory\n", kernel.name.c_str(),
-                    kernel.architecture, kernel.LocalAccesses());
+      if (!MayUseLocalMemory(kernel.name)) {
+        EXPECT_EQ(kernel.LocalAccesses(), 0)
+            << kernel.name << ", sm_" << kernel.architecture << ": registers spill, or an array "
+            << "that is indexed";
       }
     }
   }

@@ -1,7 +1,7 @@
 // cuBLAS as a yardstick, found when the program runs: nothing of the engine links it.
 
-#ifndef REENACT_TOOLS_BENCH_CUBLAS_H_
-#define REENACT_TOOLS_BENCH_CUBLAS_H_
+#ifndef REENACT_TOOLS_BENCH_CUDA_CUBLAS_H_
+#define REENACT_TOOLS_BENCH_CUDA_CUBLAS_H_
 
 #include <memory>
 
@@ -30,4 +30,4 @@ class Cublas {
 
 }  // namespace reenact::bench
 
-#endif  // REENACT_TOOLS_BENCH_CUBLAS_H_
+#endif  // REENACT_TOOLS_BENCH_CUDA_CUBLAS_H_

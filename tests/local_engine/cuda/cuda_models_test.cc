@@ -1,11 +1,12 @@
-// The CUDA backend on the emulator: whole models with the golden hashes of the CPU, every step of a
-// schedule that mixes prefill, chunks and decode, and how many launches a layer takes.
-
-#include "local_engine/engine/cuda_backend.h"
+// Whole models on the kernels of cuda/, with the golden hashes and the bits of the CPU: every step
+// of a schedule that mixes prefill, chunks and decode, and the invariance matrix. On the emulator,
+// and on a device where there is one.
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,12 +15,14 @@
 #include "gtest/gtest.h"
 
 #include "local_engine/engine/backend.h"
+#include "local_engine/engine/cuda_backend.h"
+#include "local_engine/engine/invariance_matrix.h"
 #include "local_engine/model/load_model.h"
 #include "local_engine/numerics/sha256.h"
 #include "local_engine/reference/sampler.h"
 #include "tests/local_engine/cuda/emulation/execution.h"
-#include "tests/local_engine/cuda/emulation/memory_checks.h"
 #include "tests/local_engine/engine/backend_checks.h"
+#include "tests/local_engine/engine/small_model.h"
 #include "tests/local_engine/model/random_gguf.h"
 #include "tests/support/temp_folder.h"
 
@@ -28,7 +31,7 @@ namespace {
 
 constexpr uint64_t kShuffled = 20261130;
 
-class CudaBackendTest : public ::testing::Test {
+class CudaModels : public ::testing::Test {
  protected:
   void TearDown() override {
     cuda_emulation::SetSchedule(0);
@@ -54,7 +57,7 @@ class CudaBackendTest : public ::testing::Test {
   }
 };
 
-TEST_F(CudaBackendTest, HasTheGoldenHashOfEveryModel) {
+TEST_F(CudaModels, HasTheGoldenHashOfEveryModel) {
   uint64_t schedule = 0;
   for (const GoldenModel& golden : GoldenModels()) {
     cuda_emulation::SetSchedule(schedule++);
@@ -68,7 +71,7 @@ TEST_F(CudaBackendTest, HasTheGoldenHashOfEveryModel) {
   }
 }
 
-TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceInAStepOfPrefillAndDecode) {
+TEST_F(CudaModels, HasTheBitsOfTheReferenceInAStepOfPrefillAndDecode) {
   cuda_emulation::SetSchedule(kShuffled);
   const testing::TempFolder folder;
   for (const GoldenModel& model :
@@ -79,7 +82,7 @@ TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceInAStepOfPrefillAndDecode) {
   }
 }
 
-TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceOnMixedTypesOfAGguf) {
+TEST_F(CudaModels, HasTheBitsOfTheReferenceOnMixedTypesOfAGguf) {
   const testing::TempFolder folder;
   const std::string path = folder.path() + "/model.gguf";
   WriteQuantisedGguf(path,
@@ -88,7 +91,7 @@ TEST_F(CudaBackendTest, HasTheBitsOfTheReferenceOnMixedTypesOfAGguf) {
   ExpectReferenceBits(path, path);
 }
 
-TEST_F(CudaBackendTest, TellsAStoryOfATrainedModelWithTheGoldenCache) {
+TEST_F(CudaModels, TellsAStoryOfATrainedModelWithTheGoldenCache) {
   const std::string folder = STORIES_FOLDER;
   if (!std::filesystem::exists(folder + "/model.safetensors")) {
     GTEST_SKIP() << "the model stories260k is not beside this checkout";
@@ -115,25 +118,7 @@ TEST_F(CudaBackendTest, TellsAStoryOfATrainedModelWithTheGoldenCache) {
             "b3d6e5cd366f451c560820eba7c792f158c425bb5c09fed68c9ce84dbcd5a921");
 }
 
-TEST_F(CudaBackendTest, ADecodedTokenTakesSevenLaunchesALayer) {
-  const testing::TempFolder folder;
-  const auto launches_of = [&](int layers) {
-    WriteModel(folder.path(), {"LlamaForCausalLM", "", {.layer_count = layers}, false, ""});
-    const auto model = LoadModel(folder.path());
-    EXPECT_TRUE(model.ok()) << model.status();
-    const std::unique_ptr<Backend> backend = BackendOf(**model);
-    EXPECT_TRUE(backend->ReservePages(1).ok());
-    const int64_t before = cuda_emulation::CountersSoFar().grids;
-    const std::vector<int32_t> pages = {0}, tokens = {5};
-    const StepSequence sequence = {pages, 0, tokens, 1};
-    std::vector<SequenceOutput> outputs;
-    EXPECT_TRUE(backend->Forward({&sequence, 1}, &outputs).ok());
-    return cuda_emulation::CountersSoFar().grids - before;
-  };
-  EXPECT_EQ(launches_of(3) - launches_of(2), 7);
-}
-
-TEST_F(CudaBackendTest, WhatIsNotFiniteEndsItsOwnSequenceAndIsNamedAsInTheReference) {
+TEST_F(CudaModels, WhatIsNotFiniteEndsItsOwnSequenceAndIsNamedAsInTheReference) {
   const testing::TempFolder folder;
   WriteOverflowing(folder.path());
   const auto model = LoadModel(folder.path());
@@ -157,20 +142,57 @@ TEST_F(CudaBackendTest, WhatIsNotFiniteEndsItsOwnSequenceAndIsNamedAsInTheRefere
   EXPECT_EQ(Differences(actual[0].logits, expected[0].logits), 0u);
 }
 
-TEST_F(CudaBackendTest, AModelThatIsLargerThanTheDeviceIsRefusedBeforeItIsCopied) {
-  const testing::TempFolder folder;
-  WriteModel(folder.path(), GoldenModels()[0]);
-  const auto model = LoadModel(folder.path());
-  ASSERT_TRUE(model.ok()) << model.status();
-  const int64_t before = cuda_emulation::MostDeviceBytes();
-  cuda_emulation::LimitDeviceBytes(100000);
-  int64_t copied = 0;
-  const auto refused =
-      MakeCudaBackend(**model, {.max_positions = 8}, [&](int64_t bytes) { copied += bytes; });
-  cuda_emulation::LimitDeviceBytes(before);
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(copied, 0);
+void ExpectRowsHold(const std::vector<Invariance>& rows, const MatrixSettings& settings) {
+  for (const Invariance invariance : rows) {
+    const absl::StatusOr<MatrixRow> row = RunInvariance(invariance, settings);
+    ASSERT_TRUE(row.ok()) << InvarianceName(invariance) << ": " << row.status();
+    std::printf("%-9s %9lld comparisons, %lld differences (%s)\n", InvarianceName(invariance),
+                static_cast<long long>(row->comparisons), static_cast<long long>(row->differences),
+                row->proof.c_str());
+    EXPECT_EQ(row->differences, 0) << InvarianceName(invariance) << ": " << row->first_difference;
+    EXPECT_GT(row->comparisons, 100) << InvarianceName(invariance);
+    EXPECT_TRUE(row->path_ran) << InvarianceName(invariance) << ": " << row->proof;
+  }
 }
+
+// Batches, chunks, cached prefixes and preemptions on the device give what it gives alone, and that
+// is what the other backends give.
+TEST_F(CudaModels, HoldEveryInvariance) {
+  const testing::TempFolder folder;
+  RandomModelShape shape = SmallShape(DataType::kBF16);
+  shape.qk_norm = true;
+  WriteSmallModel(folder.path(), shape, "Qwen3ForCausalLM");
+  const MatrixSettings settings = {.model_path = folder.path(),
+                                   .backend = BackendKind::kCuda,
+                                   .other_backends = {BackendKind::kCpu, BackendKind::kReference},
+                                   .batch_sizes = {5},
+                                   .chunk_sizes = {3, 32},
+                                   .lengths = {2, 33, 64},
+                                   .prompt_tokens = 36,
+                                   .output_tokens = 6,
+                                   .residue_step = 16,
+                                   .orders = 2,
+                                   .thread_counts = {2}};
+  std::vector<Invariance> rows(std::begin(kInvariances), std::end(kInvariances));
+  rows.push_back(Invariance::kDevice);
+  ExpectRowsHold(rows, settings);
+}
+
+#if !defined(REENACT_EMULATED_CUDA)  // Where a token takes minutes.
+TEST_F(CudaModels, TheDemoModelHasTheBitsOfTheCpuInAnyCompany) {
+  const MatrixSettings settings = {.model_path = DEMO_FOLDER,
+                                   .backend = BackendKind::kCuda,
+                                   .other_backends = {BackendKind::kCpu},
+                                   .batch_sizes = {2, 7, 16},
+                                   .lengths = {2, 33, 64, 257},
+                                   .residue_step = 11,
+                                   .orders = 4};
+  ExpectRowsHold(
+      {Invariance::kRun, Invariance::kBatch, Invariance::kPrefillDecode, Invariance::kChunk,
+       Invariance::kCache, Invariance::kPreempt, Invariance::kDevice},
+      settings);
+}
+#endif
 
 }  // namespace
 }  // namespace reenact::local_engine

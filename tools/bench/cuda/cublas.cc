@@ -1,4 +1,4 @@
-#include "tools/bench/cublas.h"
+#include "tools/bench/cuda/cublas.h"
 
 #include <dlfcn.h>
 
