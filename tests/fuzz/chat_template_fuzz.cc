@@ -68,7 +68,13 @@ std::vector<std::string> Seeds() {
       "endraw %}"
       "{% call(x) show_twice() %}{{ x }}{% endcall %}{{ raise_exception('no') }}",
       "{% generation %}{{ n ~ s }}{% endgeneration %}{{ [1, 2] + [3] }}{{ {'a': 1}.items() | list "
-      "}}{{ 'abc'[1:] }}"};
+      "}}{{ 'abc'[1:] }}",
+      // Truncated; cyclic, as calls and as values; huge.
+      "{% for m in messages %}{{ m.role }}{% if",
+      "{% macro m(x) %}{{ m(x + 1) }}{% endmacro %}{{ m(0) }}",
+      "{% set ns = namespace(a=1) %}{% set ns.a = ns %}{{ ns }}{{ ns.a == ns }}{{ ns | tojson }}",
+      "{% set ns = namespace(a=[]) %}{% set ns.a = [ns, ns] %}{{ ns.a }}", "{{ 'a' * 999999999 }}",
+      "{% for i in range(999999999) %}{{ 'a' * i }}{% endfor %}"};
 }
 
 std::vector<std::string> Tokens() {
