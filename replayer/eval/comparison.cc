@@ -105,7 +105,9 @@ MetricComparison CompareMetric(std::string name, const std::vector<double>& a,
   const std::vector<double> differences = Differences(a, b);
   metric.paired = analysis::ComparePaired(a, b, 1 - options.alpha);
   metric.flips = analysis::SignFlipTest(differences, analysis::kDefaultDraws, options.seed);
-  if (metric.paired.sd_diff.ok()) {
+  if (metric.paired.sd_diff.ok() && metric.paired.sd_diff.value() == 0) {
+    metric.detectable = Status::kZeroVariance;  // And not 0: these cases show no noise to judge by.
+  } else if (metric.paired.sd_diff.ok()) {
     const double sd = metric.paired.sd_diff.value();
     metric.detectable = analysis::DetectableDifference(
         {.omega2 = sd * sd}, static_cast<int64_t>(a.size()), {options.alpha, options.power});

@@ -152,6 +152,8 @@ int Main(int argc, char** argv) {
   AddSnapshotVerb(&app, &context);
   AddFingerprintsVerb(&app, &context);
   AddLintVerb(&app, &context);
+  AddEvalVerb(&app, &context);
+  AddCompareVerb(&app, &context);
   AddReplayVerb(&app, &context);
   AddServeVerb(&app, &context);
   AddFixtureVerb(&app, &context);

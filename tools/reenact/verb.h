@@ -56,6 +56,8 @@ void AddAsofVerb(CLI::App* app, Context* context);
 void AddSnapshotVerb(CLI::App* app, Context* context);
 void AddFingerprintsVerb(CLI::App* app, Context* context);
 void AddLintVerb(CLI::App* app, Context* context);
+void AddEvalVerb(CLI::App* app, Context* context);
+void AddCompareVerb(CLI::App* app, Context* context);
 void AddIncidentVerb(CLI::App* app, Context* context);
 void AddRecordVerb(CLI::App* app, Context* context);
 void AddProxyVerb(CLI::App* app, Context* context);

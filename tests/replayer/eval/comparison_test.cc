@@ -55,6 +55,7 @@ TEST(Compare, ThePairedTestDecidesWhereIntervalsOverlap) {
 TEST(Compare, EqualSystemsAreNotToldApart) {
   const Comparison comparison = Compare(Results(Same(20, 5, 1)), Results(Same(20, 5, 1)));
   EXPECT_EQ(comparison.verdict, CompareVerdict::kNoDifference);
+  EXPECT_EQ(comparison.metrics.at(0).detectable.status(), analysis::Status::kZeroVariance);
 }
 
 TEST(Compare, AConstantShiftIsSeenByTheSignTest) {
