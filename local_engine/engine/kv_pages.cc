@@ -73,7 +73,9 @@ PrefixId KvPages::Publish(int32_t page, PrefixId parent, std::span<const int32_t
                           StockSchedule schedule) {
   if (!options_.prefix_cache) return 0;
   if (const std::optional<int32_t> known = FindPage(parent, tokens); known.has_value()) {
-    return pages_[*known].id;
+    // With a schedule, an equal page may hold other bits. What is computed behind this copy of it
+    // gets a parent of its own, and is found by nobody.
+    return schedule.empty() ? pages_[*known].id : ++last_id_;
   }
   Page& published = pages_[page];
   published.id = ++last_id_;

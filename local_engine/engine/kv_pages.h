@@ -54,7 +54,8 @@ class KvPages {
   Prefix Find(std::span<const int32_t> tokens, int32_t most_pages);
 
   // Makes a full page findable: its 32 tokens after the prefix `parent`. Where an equal page is
-  // known already this one stays private. `schedule` says how it was computed, in profile "stock".
+  // known already this one stays private. `schedule` says how it was computed, in profile "stock",
+  // where nothing that comes behind a private page is found: it was not computed on the known one.
   // Returns the name of the longer prefix, 0 when the cache is off.
   PrefixId Publish(int32_t page, PrefixId parent, std::span<const int32_t> tokens,
                    StockSchedule schedule = {});

@@ -120,6 +120,9 @@ void Measure(const Options& options, Profile profile, const std::string& isa) {
     std::printf(",\"replayed\":%zu,\"replay_comparisons\":%lld,\"replay_differences\":%lld",
                 answers.size(), static_cast<long long>(replayed.comparisons),
                 static_cast<long long>(replayed.differences));
+    if (replayed.differences > 0) {
+      std::fprintf(stderr, "variance_bench: %s\n", replayed.first_difference.c_str());
+    }
   }
   std::printf("}\n");
   std::fflush(stdout);

@@ -73,6 +73,26 @@ TEST(KvPages, AHashIsNotBelieved) {
   EXPECT_EQ(FoundPages(&pages, Tokens(0, 1)), 1u);
 }
 
+// In profile "stock" a page holds the bits of its schedule, and of what came before it. One that
+// was computed behind a copy is no continuation of the page that is known.
+TEST(KvPages, WhatWasComputedBehindACopyIsFoundInProfileN1Alone) {
+  for (const bool stock : {false, true}) {
+    EngineCounters counters;
+    KvPages pages({.page_count = 8}, &counters);
+    const std::vector<int32_t> tokens = Tokens(0, 2);
+    const std::span<const int32_t> first = std::span(tokens).first(kPagePositions);
+    const std::span<const int32_t> second = std::span(tokens).last(kPagePositions);
+    const auto schedule = [stock](int32_t position, int32_t step_rows) {
+      return stock ? StockSchedule{{position, kPagePositions, {.step_rows = step_rows}}}
+                   : StockSchedule{};
+    };
+    pages.Publish(*pages.Allocate(), 0, first, schedule(0, 40));
+    const PrefixId copy = pages.Publish(*pages.Allocate(), 0, first, schedule(0, 1));
+    pages.Publish(*pages.Allocate(), copy, second, schedule(kPagePositions, 1));
+    EXPECT_EQ(FoundPages(&pages, tokens), stock ? 1u : 2u);
+  }
+}
+
 TEST(KvPages, LaterPagesAreEvictedFirst) {
   EngineCounters counters;
   KvPages pages({.page_count = 3}, &counters);
