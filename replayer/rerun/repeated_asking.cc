@@ -80,9 +80,9 @@ Evidence Gather(const std::vector<const Sample*>& answers) {
         logprobs = logprobs || !token.chosen.censored;
       }
       for (const std::string& anomaly : choice.logprobs.anomalies) {
-        impossible =
-            impossible || anomaly == "impossible_logprob" || anomaly.starts_with("misaligned");
+        impossible = impossible || anomaly == "impossible_logprob";
       }
+      impossible = impossible || !LogprobsFit(choice);
       ids = ids || !choice.token_ids.empty();
     }
     evidence.without_logprobs += !logprobs;

@@ -26,10 +26,10 @@ bool HasAnomaly(const LogprobSeries& series, std::string_view prefix) {
                      [&](const std::string& anomaly) { return anomaly.starts_with(prefix); });
 }
 
-// Whether a series tells which tokens were said.
-bool NamesTokens(const LogprobSeries& series) {
-  return !series.tokens.empty() && !HasAnomaly(series, "misaligned") &&
-         !HasAnomaly(series, "logprobs_absent");
+// Whether the logprobs of a choice tell which tokens were said.
+bool NamesTokens(const Choice& choice) {
+  return !choice.logprobs.tokens.empty() && LogprobsFit(choice) &&
+         !HasAnomaly(choice.logprobs, "logprobs_absent");
 }
 
 bool HasBytes(const LogprobSeries& series) {
@@ -112,7 +112,7 @@ class ChoiceComparison {
     analysis::Tokens b = now_.token_ids;
     if (!a.empty() && !b.empty()) {
       result_.basis = TokenBasis::kTokenIds;
-    } else if (NamesTokens(recorded_.logprobs) && NamesTokens(now_.logprobs)) {
+    } else if (NamesTokens(recorded_) && NamesTokens(now_)) {
       result_.basis = TokenBasis::kTokenBytes;
       std::tie(a, b) = Numbered();
     } else {
@@ -145,17 +145,17 @@ class ChoiceComparison {
     return {number(recorded_.logprobs), number(now_.logprobs)};
   }
 
-  static const TokenLogprob* At(const LogprobSeries& series, int64_t index) {
-    if (!NamesTokens(series) || index < 0) return nullptr;
+  static const TokenLogprob* At(const Choice& choice, int64_t index) {
+    if (!NamesTokens(choice) || index < 0) return nullptr;
     const auto at = static_cast<size_t>(index);
-    return at < series.tokens.size() ? &series.tokens[at] : nullptr;
+    return at < choice.logprobs.tokens.size() ? &choice.logprobs.tokens[at] : nullptr;
   }
 
   // The token of one side at `index`, from whatever names it.
   static Alternative Describe(const Choice& choice, int64_t index, TokenAlternative* token) {
     Alternative alternative;
     const auto at = static_cast<size_t>(index);
-    if (const TokenLogprob* place = At(choice.logprobs, index)) {
+    if (const TokenLogprob* place = At(choice, index)) {
       *token = place->chosen;
     } else if (at >= choice.token_ids.size()) {
       alternative.ended = true;
@@ -174,13 +174,13 @@ class ChoiceComparison {
     TokenAlternative now;
     parting.recorded = Describe(recorded_, index, &recorded);
     parting.now = Describe(now_, index, &now);
-    const LogprobSeries& known = NamesTokens(now_.logprobs) ? now_.logprobs : recorded_.logprobs;
+    const Choice& known = NamesTokens(now_) ? now_ : recorded_;
     for (int64_t i = 0; i < index; ++i) {
       const TokenLogprob* place = At(known, i);
       if (place != nullptr)
         parting.byte_offset += static_cast<int64_t>(BytesOf(place->chosen).size());
     }
-    Weigh(At(recorded_.logprobs, index), At(now_.logprobs, index), recorded, now, &parting);
+    Weigh(At(recorded_, index), At(now_, index), recorded, now, &parting);
     result_.parting = std::move(parting);
   }
 
@@ -215,7 +215,7 @@ class ChoiceComparison {
     parting.recorded.text = Excerpt(std::string_view(was).substr(offset));
     parting.now.text = Excerpt(std::string_view(is).substr(offset));
     result_.basis = TokenBasis::kText;
-    if (NamesTokens(now_.logprobs) && offset <= now_.content.value_or("").size()) {
+    if (NamesTokens(now_) && offset <= now_.content.value_or("").size()) {
       PlaceInTokens(was, offset, &parting);
     }
     result_.parting = std::move(parting);
@@ -250,8 +250,8 @@ class ChoiceComparison {
   void CompareLogprobs() {
     if (result_.basis == TokenBasis::kText) return;
     for (int64_t i = 0; i < result_.common_tokens; ++i) {
-      const TokenLogprob* was = At(recorded_.logprobs, i);
-      const TokenLogprob* is = At(now_.logprobs, i);
+      const TokenLogprob* was = At(recorded_, i);
+      const TokenLogprob* is = At(now_, i);
       if (was == nullptr || is == nullptr) continue;
       const std::optional<double> a = LogprobOf(was->chosen);
       const std::optional<double> b = LogprobOf(is->chosen);
@@ -276,13 +276,12 @@ class ChoiceComparison {
     if (!result_.equal) {
       *why = "the answers differ";
     } else if (result_.basis == TokenBasis::kText) {
-      *why =
-          std::string("only text could be compared: the ") +
-          (NamesTokens(recorded_.logprobs) || !recorded_.token_ids.empty() ? "new" : "recorded") +
-          " answer names no tokens";
-    } else if (!NamesTokens(recorded_.logprobs)) {
+      *why = std::string("only text could be compared: the ") +
+             (NamesTokens(recorded_) || !recorded_.token_ids.empty() ? "new" : "recorded") +
+             " answer names no tokens";
+    } else if (!NamesTokens(recorded_)) {
       *why = "the recorded answer has no logprobs";
-    } else if (!NamesTokens(now_.logprobs)) {
+    } else if (!NamesTokens(now_)) {
       *why = "the new answer has no logprobs";
     } else if (compared == 0 || compared < named) {
       *why = "logprobs are known of " + std::to_string(compared) + " of " + std::to_string(named) +
@@ -299,6 +298,11 @@ class ChoiceComparison {
 };
 
 }  // namespace
+
+bool LogprobsFit(const schema::Choice& choice) {
+  return !HasAnomaly(choice.logprobs, "misaligned") ||
+         choice.token_ids.size() == choice.logprobs.tokens.size() + 1;
+}
 
 std::string_view ToString(TokenBasis basis) {
   switch (basis) {

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/reenact/margin_text.h"
 #include "tools/reenact/run_json.h"
 
 namespace reenact::tools {
@@ -58,6 +59,13 @@ void WriteNearTies(const EventView& event, JsonWriter* json) {
   }
   json->EndArray();
   json->IntField("tokens_without_alternatives", event.tokens_without_alternatives);
+  json->Key("margins");  // Of each choice; null where its logprobs tell of none.
+  json->BeginArray();
+  for (const schema::Choice& choice : event.model.choices) {
+    const std::optional<MarginSummary> margins = SummariseMargins(choice.logprobs);
+    margins ? WriteMargins(*margins, json) : json->Null();
+  }
+  json->EndArray();
 }
 
 void WriteModel(const EventView& event, JsonWriter* json) {

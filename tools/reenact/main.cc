@@ -155,6 +155,8 @@ int Main(int argc, char** argv) {
   AddEvalVerb(&app, &context);
   AddCompareVerb(&app, &context);
   AddReplayVerb(&app, &context);
+  AddRerunVerb(&app, &context);
+  AddDiagnoseVerb(&app, &context);
   AddServeVerb(&app, &context);
   AddFixtureVerb(&app, &context);
   AddExportVerb(&app, &context);

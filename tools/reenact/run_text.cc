@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tools/reenact/margin_text.h"
 #include "tools/reenact/time_text.h"
 
 namespace reenact::tools {
@@ -203,6 +204,11 @@ std::vector<std::string> Details(const EventView& event, const Style& style) {
   if (event.near_ties.size() > kMaxNearTies) {
     lines.push_back(
         Counted(static_cast<int64_t>(event.near_ties.size() - kMaxNearTies), "further near-tie"));
+  }
+  for (const schema::Choice& choice : event.model.choices) {
+    if (const auto margins = SummariseMargins(choice.logprobs)) {
+      lines.push_back(style(Ink::kDim, RenderMargins(*margins)));
+    }
   }
   return lines;
 }

@@ -26,6 +26,7 @@ struct TargetFlags {
   ModelFlags model;     // Of "local".
   std::string ask_for;  // The model's name, instead of the recorded one.
   std::string key_env;  // The variable that holds the key.
+  bool token_ids = false;
   std::string timeout = "600s";
   std::optional<int64_t> max_requests;
   std::optional<int64_t> max_tokens;

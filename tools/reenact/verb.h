@@ -62,6 +62,8 @@ void AddIncidentVerb(CLI::App* app, Context* context);
 void AddRecordVerb(CLI::App* app, Context* context);
 void AddProxyVerb(CLI::App* app, Context* context);
 void AddReplayVerb(CLI::App* app, Context* context);
+void AddRerunVerb(CLI::App* app, Context* context);
+void AddDiagnoseVerb(CLI::App* app, Context* context);
 void AddServeVerb(CLI::App* app, Context* context);
 void AddFixtureVerb(CLI::App* app, Context* context);
 void AddExportVerb(CLI::App* app, Context* context);

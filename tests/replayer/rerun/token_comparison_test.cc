@@ -102,6 +102,22 @@ TEST(TokenComparison, AnEndIsAnAlternative) {
   EXPECT_FALSE(comparison.parting->recorded.ended);
 }
 
+TEST(TokenComparison, AnIdForTheEndAndNoLogprobIsNoFault) {
+  const auto answer = [](const std::string& ids) {
+    return schema::ViewModelCall(RecordedChat(
+        kRequest,
+        R"({"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,)"
+        R"("message":{"role":"assistant","content":"ab"},"logprobs":{"content":[)"
+        R"({"token":"a","logprob":-0.1,"bytes":[97],"top_logprobs":[]},)"
+        R"({"token":"b","logprob":-0.2,"bytes":[98],"top_logprobs":[]}]},)"
+        R"("finish_reason":"stop","token_ids":)" +
+            ids + "}]}"));
+  };
+  EXPECT_EQ(CompareAnswers(answer("[7,8,2]"), answer("[7,8,2]")).level(), RerunLevel::kR4);
+  const TokenComparison fewer = CompareAnswers(answer("[7]"), answer("[7]"));
+  EXPECT_EQ(fewer.level(), RerunLevel::kR3) << "those logprobs belong to other tokens";
+}
+
 TEST(TokenComparison, ALimitThatWasMetIsADifference) {
   const ChatAnswer was{.tokens = {{"a", -0.1}}, .finish = "stop"};
   const ChatAnswer is{.tokens = {{"a", -0.1}}, .finish = "length"};
