@@ -332,6 +332,7 @@ __global__ void __launch_bounds__(Tile::kThreads)
     }
     __syncthreads();  // The stage after the next one is copied where this one was.
   }
+  WaitForCopies<0>();  // Of the last group, which is empty.
   FinishTile<Tile>(work, tile, [&](int, int, int down, int across, int i) {
     return add_rn(even[down][across][i], odd[down][across][i]);
   });
@@ -373,6 +374,7 @@ __global__ void __launch_bounds__(Tile::kThreads)
     }
     __syncthreads();  // As above.
   }
+  WaitForCopies<0>();
   FinishTile<Tile>(work, tile, [&](int row, int output, int down, int across, int i) {
     return W8A8Value(work.matrices[0], output, sums[down][across][i], rows.scales[row]);
   });
