@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "replayer/analysis/multiplicity.h"
 #include "replayer/explain/minimise.h"
-#include "schema/logprob.h"
 
 namespace reenact::explain {
 namespace {
@@ -270,24 +268,8 @@ class Explainer {
   }
 
   void TellParting() {
-    if (!record_.same_request) return;
-    if (!record_.missing.empty()) result_.evidence.push_back(record_.missing);
-    if (!record_.token_index) return;
-    std::string text = "both records answer the same request, and part at token " +
-                       std::to_string(*record_.token_index);
-    if (record_.margin_nats) {
-      const int64_t thousandths = std::llround(*record_.margin_nats * 1000);
-      text += ", " + std::to_string(thousandths / 1000) + "." +
-              std::to_string(1000 + thousandths % 1000).substr(1) + " nats apart" +
-              (record_.near_tie() ? " (a near-tie)" : "");
-    } else {
-      text += "; the margin there is not known";
-    }
-    result_.evidence.push_back(std::move(text));
-    if (record_.incident_in_flight != record_.reference_in_flight) {
-      result_.evidence.push_back(
-          "own calls under way beside it: " + std::to_string(record_.incident_in_flight) +
-          " in the incident, " + std::to_string(record_.reference_in_flight) + " in the reference");
+    for (std::string& sentence : SentencesOf(record_)) {
+      result_.evidence.push_back(std::move(sentence));
     }
   }
 
@@ -319,10 +301,6 @@ class Explainer {
 };
 
 }  // namespace
-
-bool RecordEvidence::near_tie() const {
-  return margin_nats && std::fabs(*margin_nats) < schema::kNearTieNats;
-}
 
 Explanation Explain(const std::vector<Variable>& variables, const RecordEvidence& record,
                     Experiment* experiment, const ExplainOptions& options) {

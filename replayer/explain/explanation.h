@@ -43,6 +43,9 @@ struct RecordEvidence {
   bool near_tie() const;
 };
 
+// Where both records part, how closely, and what ran beside them; empty for different requests.
+std::vector<std::string> SentencesOf(const RecordEvidence& record);
+
 enum class Verdict : uint8_t {
   kNoDifference,  // Both runs did the same.
   kCause,         // Changed, and flips the outcome.

@@ -1,6 +1,11 @@
+#include <cmath>
+#include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "replayer/explain/explanation.h"
+#include "schema/logprob.h"
 
 namespace reenact::explain {
 namespace {
@@ -39,6 +44,33 @@ std::string_view ToString(Verdict verdict) {
   static constexpr std::string_view kNames[] = {"no_difference", "cause", "causes",      "sampling",
                                                 "near_tie",      "load",  "inconclusive"};
   return kNames[static_cast<size_t>(verdict)];
+}
+
+bool RecordEvidence::near_tie() const {
+  return margin_nats && std::fabs(*margin_nats) < schema::kNearTieNats;
+}
+
+std::vector<std::string> SentencesOf(const RecordEvidence& record) {
+  std::vector<std::string> sentences;
+  if (!record.same_request) return sentences;
+  if (!record.missing.empty()) sentences.push_back(record.missing);
+  if (!record.token_index) return sentences;
+  std::string text = "both records answer the same request, and part at token " +
+                     std::to_string(*record.token_index);
+  if (record.margin_nats) {
+    char margin[32];
+    std::snprintf(margin, sizeof margin, "%.3f", *record.margin_nats);
+    text += ", " + std::string(margin) + " nats apart" + (record.near_tie() ? " (a near-tie)" : "");
+  } else {
+    text += "; the margin there is not known";
+  }
+  sentences.push_back(std::move(text));
+  if (record.incident_in_flight != record.reference_in_flight) {
+    sentences.push_back(
+        "own calls under way beside it: " + std::to_string(record.incident_in_flight) +
+        " in the incident, " + std::to_string(record.reference_in_flight) + " in the reference");
+  }
+  return sentences;
 }
 
 std::string Sentence(const Explanation& explanation, const std::vector<Variable>& variables,

@@ -83,11 +83,13 @@ std::optional<std::string> WithPart(std::string_view request, std::string_view f
   if (source == nullptr || !source->root().is_object()) return std::nullopt;
   const auto [key, element] = Parse(name);
   const JsonValue member = source->root()[key];
-  if (!element) {
-    return rerun::WithMember(request, key, member.is_present() ? member.raw() : "null");
-  }
   const auto target = JsonDocument::Parse(request);
   if (target == nullptr) return std::nullopt;
+  if (!element) {
+    if (member.is_present()) return rerun::WithMember(request, key, member.raw());
+    if (!target->root()[key].is_present()) return std::string(request);
+    return rerun::WithMember(request, key, "null");
+  }
   const JsonValue old = target->root()[key][*element];
   const JsonValue now = member[*element];
   if (!old.is_present() || !now.is_present()) return std::nullopt;

@@ -156,8 +156,9 @@ class Differ {
     using Place = std::tuple<Boundary, std::string, schema::RequestKey>;
     std::map<Place, std::vector<const Event*>> of_b;
     const auto place = [](const Event& event) {
-      return Place(event.boundary, event.name,
-                   schema::KeyOf(event.boundary, event.provider, event.request.bytes));
+      return Place(
+          event.boundary, event.name,
+          schema::KeyOf({event.boundary, event.provider, event.endpoint, event.request.bytes}));
     };
     for (size_t i = 0; i < before_b_; ++i) {
       const Event& event = b_.events[i];
