@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replayer/analysis/intervals.h"
+#include "tools/reenact/measure_text.h"
 #include "tools/reenact/text_table.h"
 
 namespace reenact::tools {
@@ -22,20 +23,6 @@ std::string Number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
-}
-
-// The number, or the name of the reason why there is none.
-std::string Text(const Measure& measure) {
-  return measure.ok() ? Number(measure.value())
-                      : std::string(analysis::StatusName(measure.status()));
-}
-
-void WriteMeasure(std::string_view name, const Measure& measure, JsonWriter* json) {
-  if (measure.ok()) return json->RealField(name, measure.value());
-  json->Key(name);
-  json->BeginObject();
-  json->TextField("status", analysis::StatusName(measure.status()));
-  json->EndObject();
 }
 
 std::string Line(std::string_view label, const std::string& value) {
@@ -59,8 +46,8 @@ std::string CellTable(const Diagnosis& diagnosis, const Style& style) {
               kTableWidth);
   for (const DiagnosisCell& cell : diagnosis.cells) {
     const std::string divergence = cell.first_divergence.ok()
-                                       ? "token " + Text(cell.first_divergence)
-                                       : Text(cell.first_divergence);
+                                       ? "token " + MeasureText(cell.first_divergence)
+                                       : MeasureText(cell.first_divergence);
     table.AddRow({cell.prompt, std::to_string(cell.max_tokens), std::to_string(cell.at_once),
                   std::to_string(cell.answered) + "/" + std::to_string(cell.samples.size()),
                   std::to_string(cell.agreement.unique), std::to_string(cell.unlike_alone),
@@ -78,18 +65,18 @@ std::pair<Measure, bool> HazardOf(const analysis::DivergenceSurvival& survival) 
 
 std::string SurvivalText(const analysis::DivergenceSurvival& survival) {
   const auto [hazard, bound] = HazardOf(survival);
-  if (!hazard.ok()) return "not measured: " + Text(hazard);
+  if (!hazard.ok()) return "not measured: " + MeasureText(hazard);
   std::string text;
   for (const int64_t length : kLengths) {
     text += (text.empty() ? "" : ", ") +
-            Text(analysis::IdenticalProbability(hazard.value(), length)) + " at " +
+            MeasureText(analysis::IdenticalProbability(hazard.value(), length)) + " at " +
             std::to_string(length);
   }
   text += bound ? " tokens at least (nothing diverged in "
                 : " tokens (hazard " + Number(hazard.value());
   text += bound ? WithThousands(survival.exposure_tokens) + " tokens)" : " a token)";
   const Measure longest = analysis::LongestIdentical(hazard.value(), kTrusted);
-  return text + "; above 95 % up to " + Text(longest) + " tokens";
+  return text + "; above 95 % up to " + MeasureText(longest) + " tokens";
 }
 
 // "0 of the answers part before token 14: 0.8": the steps of the curve, as far as a line holds.
@@ -111,8 +98,8 @@ std::string AloneText(const analysis::TotalAgreement& alone) {
   if (alone.status != analysis::Status::kOk) {
     return std::string(analysis::StatusName(alone.status));
   }
-  return Text(alone.raw) + " of questions get one and the same answer (Wilson " +
-         Text(alone.raw_interval.lo) + " to " + Text(alone.raw_interval.hi) + ")";
+  return MeasureText(alone.raw) + " of questions get one and the same answer (Wilson " +
+         MeasureText(alone.raw_interval.lo) + " to " + MeasureText(alone.raw_interval.hi) + ")";
 }
 
 std::string LoadText(const rerun::LoadEffect& load) {
@@ -120,7 +107,7 @@ std::string LoadText(const rerun::LoadEffect& load) {
   std::string text = std::to_string(load.loaded_unlike) + " of " + std::to_string(load.loaded) +
                      " answers under load are unlike those alone, " +
                      std::to_string(load.alone_unlike) + " of " + std::to_string(load.alone) +
-                     " alone; p " + Text(load.p);
+                     " alone; p " + MeasureText(load.p);
   return text + (load.depends ? ": depends on load" : ": no dependence on load is claimed");
 }
 
@@ -168,17 +155,17 @@ void WriteSurvival(std::string_view name, const analysis::DivergenceSurvival& su
   json->BeginObject();
   json->IntField("events", survival.events);
   json->IntField("exposure_tokens", survival.exposure_tokens);
-  WriteMeasure("hazard", survival.hazard, json);
-  WriteMeasure("hazard_upper95", survival.hazard_upper95, json);
+  MeasureField("hazard", survival.hazard, json);
+  MeasureField("hazard_upper95", survival.hazard_upper95, json);
   json->BoolField("identical_is_a_bound", bound);
   for (const int64_t length : kLengths) {
     const Measure identical = hazard.ok() ? analysis::IdenticalProbability(hazard.value(), length)
                                           : Measure(hazard.status());
-    WriteMeasure("identical_" + std::to_string(length), identical, json);
+    MeasureField("identical_" + std::to_string(length), identical, json);
   }
   const Measure longest =
       hazard.ok() ? analysis::LongestIdentical(hazard.value(), kTrusted) : Measure(hazard.status());
-  WriteMeasure("longest_at_95_percent", longest, json);
+  MeasureField("longest_at_95_percent", longest, json);
   json->Key("steps");
   json->BeginArray();
   for (const analysis::SurvivalStep& step : survival.steps) {
@@ -201,9 +188,9 @@ void WriteCell(const DiagnosisCell& cell, JsonWriter* json) {
   json->IntField("asked", static_cast<int64_t>(cell.samples.size()));
   json->IntField("answered", cell.answered);
   json->IntField("unique", cell.agreement.unique);
-  WriteMeasure("modal_share", cell.agreement.modal_share, json);
-  WriteMeasure("pairwise_agreement", cell.agreement.pairwise, json);
-  WriteMeasure("first_divergence", cell.first_divergence, json);
+  MeasureField("modal_share", cell.agreement.modal_share, json);
+  MeasureField("pairwise_agreement", cell.agreement.pairwise, json);
+  MeasureField("first_divergence", cell.first_divergence, json);
   json->IntField("unlike_alone", cell.unlike_alone);
   json->IntField("completion_tokens", cell.completion_tokens);
   json->RealField("seconds", cell.seconds);
@@ -266,7 +253,7 @@ void WriteDiagnosis(const Diagnosis& diagnosis, const std::optional<DeterminismP
   for (const DiagnosisCell& cell : diagnosis.cells) WriteCell(cell, json);
   json->EndArray();
   json->TextField("alone_status", analysis::StatusName(diagnosis.alone.status));
-  WriteMeasure("tarr", diagnosis.alone.raw, json);
+  MeasureField("tarr", diagnosis.alone.raw, json);
   json->IntField("tarr_n", diagnosis.alone.runs);
   WriteSurvival("alone", diagnosis.alone_survival, json);
   WriteSurvival("under_load", diagnosis.loaded_survival, json);
@@ -279,7 +266,7 @@ void WriteDiagnosis(const Diagnosis& diagnosis, const std::optional<DeterminismP
   json->IntField("alone_unlike", diagnosis.load.alone_unlike);
   json->IntField("loaded", diagnosis.load.loaded);
   json->IntField("loaded_unlike", diagnosis.load.loaded_unlike);
-  WriteMeasure("p", diagnosis.load.p, json);
+  MeasureField("p", diagnosis.load.p, json);
   json->BoolField("depends", diagnosis.load.depends);
   json->EndObject();
   json->Key("cache");

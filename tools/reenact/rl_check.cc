@@ -1,6 +1,5 @@
 #include "tools/reenact/rl_check.h"
 
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,12 +9,12 @@
 
 #include "schema/json_view.h"
 #include "tools/reenact/exit_code.h"
+#include "tools/reenact/measure_text.h"
 #include "tools/reenact/terminal_text.h"
 
 namespace reenact::tools {
 namespace {
 
-using analysis::Measure;
 using schema::JsonValue;
 
 absl::Status Wrong(size_t line, const std::string& what) {
@@ -79,21 +78,6 @@ absl::StatusOr<TrainerSequence> ReadLine(std::string_view text, size_t line) {
                          *std::move(mask)};
 }
 
-std::string Number(const Measure& measure) {
-  if (!measure.ok()) return std::string(analysis::StatusName(measure.status()));
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", measure.value());
-  return text;
-}
-
-void WriteMeasure(std::string_view name, const Measure& measure, JsonWriter* json) {
-  if (measure.ok()) return json->RealField(name, measure.value());
-  json->Key(name);
-  json->BeginObject();
-  json->TextField("status", analysis::StatusName(measure.status()));
-  json->EndObject();
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<TrainerSequence>> ReadTrainerFile(std::string_view text) {
@@ -128,14 +112,15 @@ std::string RenderMismatch(const analysis::Mismatch& mismatch) {
   }
   std::string out = "tokens " + std::to_string(mismatch.tokens) + "  bitwise equal " +
                     std::to_string(mismatch.bitwise_equal) + "/" + std::to_string(mismatch.tokens) +
-                    "  max|dlogp| " + Number(mismatch.max_abs);
+                    "  max|dlogp| " + MeasureText(mismatch.max_abs);
   if (mismatch.worst_token >= 0 && mismatch.max_abs.ok() && mismatch.max_abs.value() > 0) {
     out += " (sequence " + std::to_string(mismatch.worst_sequence) + " token " +
            std::to_string(mismatch.worst_token) + ")";
   }
-  out += "  mean|dlogp| " + Number(mismatch.mean_abs) + "\n";
-  out += "KL(sampler||trainer): k1 " + Number(mismatch.k1) + " (may be negative)  k3 " +
-         Number(mismatch.k3) + "  probs_diff mean " + Number(mismatch.probs_diff_mean) + "\n";
+  out += "  mean|dlogp| " + MeasureText(mismatch.mean_abs) + "\n";
+  out += "KL(sampler||trainer): k1 " + MeasureText(mismatch.k1) + " (may be negative)  k3 " +
+         MeasureText(mismatch.k3) + "  probs_diff mean " + MeasureText(mismatch.probs_diff_mean) +
+         "\n";
   if (mismatch.invalid_rollout > 0) {
     out += Counted(mismatch.invalid_rollout, "token") +
            " left out: the sampler cannot have drawn "
@@ -156,11 +141,11 @@ void WriteMismatch(const analysis::Mismatch& mismatch, JsonWriter* json) {
   json->IntField("bitwise_equal", mismatch.bitwise_equal);
   json->IntField("invalid_rollout", mismatch.invalid_rollout);
   json->IntField("impossible_in_trainer", mismatch.impossible_in_trainer);
-  WriteMeasure("k1", mismatch.k1, json);
-  WriteMeasure("k3", mismatch.k3, json);
-  WriteMeasure("max_abs", mismatch.max_abs, json);
-  WriteMeasure("mean_abs", mismatch.mean_abs, json);
-  WriteMeasure("probs_diff_mean", mismatch.probs_diff_mean, json);
+  MeasureField("k1", mismatch.k1, json);
+  MeasureField("k3", mismatch.k3, json);
+  MeasureField("max_abs", mismatch.max_abs, json);
+  MeasureField("mean_abs", mismatch.mean_abs, json);
+  MeasureField("probs_diff_mean", mismatch.probs_diff_mean, json);
   json->IntField("worst_sequence", mismatch.worst_sequence);
   json->IntField("worst_token", mismatch.worst_token);
   json->IntField("first_unequal_sequence", mismatch.first_unequal_sequence);

@@ -206,7 +206,8 @@ std::vector<std::string> Details(const EventView& event, const Style& style) {
         Counted(static_cast<int64_t>(event.near_ties.size() - kMaxNearTies), "further near-tie"));
   }
   for (const schema::Choice& choice : event.model.choices) {
-    if (const auto margins = SummariseMargins(choice.logprobs)) {
+    const auto margins = SummariseMargins(choice.logprobs);
+    if (margins && margins->known > 0) {
       lines.push_back(style(Ink::kDim, RenderMargins(*margins)));
     }
   }
