@@ -65,7 +65,23 @@ std::vector<std::string> Seeds() {
   byte_level.pre_tokenizer =
       R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": true})";
   byte_level.decoder = R"({"type": "ByteLevel"})";
-  return {sentencepiece.Json(), SmallTokenizer{}.Json(), byte_level.Json()};
+  SmallTokenizer nested;  // Stages within stages.
+  std::string stages = R"({"type": "NFC"})";
+  for (int i = 0; i < 300; ++i) {
+    stages = R"({"type": "Sequence", "normalizers": [)" + stages + "]}";
+  }
+  nested.normalizer = stages;
+  SmallTokenizer growing;  // Each replacement makes room for more of them.
+  growing.normalizer = R"({"type": "Sequence", "normalizers": [)";
+  for (int i = 0; i < 4; ++i) {
+    growing.normalizer +=
+        R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaa"}, )";
+  }
+  growing.normalizer += R"({"type": "NFC"}]})";
+  const std::string whole = sentencepiece.Json();
+  return {
+      whole,         SmallTokenizer{}.Json(), byte_level.Json(), whole.substr(0, whole.size() / 2),
+      nested.Json(), growing.Json()};
 }
 
 std::vector<std::string> Tokens() {
