@@ -1,6 +1,7 @@
 #include "recorder/proxy/proxy.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <charconv>
 #include <memory>
@@ -79,7 +80,16 @@ void PrintEnd(const proxy::ProxyReport& report, const Context& context) {
   Print(json.Take());
 }
 
+// Each call takes two descriptors, and a shell gives a program a thousand.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Serve(const GatewayOptions& options, const Context& context) {
+  RaiseDescriptorLimit();
   auto extra = ParseRoutes(options.proxy);
   if (!extra.ok()) return Fail(context, extra.status());
   auto place = FindStore(context);

@@ -1,5 +1,6 @@
 #include "tools/reenact/proxy_flags.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,12 @@ int64_t Signed(uint64_t count) {
   return static_cast<int64_t>(count);
 }
 
+// As OpenSSL's own programs and Python's have it.
+std::string CaFile(const ProxyFlags& flags) {
+  const char* const named = std::getenv("SSL_CERT_FILE");
+  return flags.ca_file.empty() && named != nullptr ? named : flags.ca_file;
+}
+
 }  // namespace
 
 void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
@@ -18,7 +25,8 @@ void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
                    "a further upstream, reached as /NAME of the proxy; repeatable")
       ->type_name("NAME=URL");
   verb->add_option("--upstream-ca", flags->ca_file,
-                   "certificate authorities for upstreams, instead of the system's")
+                   "certificate authorities for upstreams, instead of those of SSL_CERT_FILE or the "
+                   "system")
       ->type_name("FILE");
   verb->add_option("--connect-timeout", flags->connect_timeout_s,
                    "how long an upstream may take to connect")
@@ -53,7 +61,7 @@ proxy::ProxyOptions ProxyOptionsFor(const ProxyFlags& flags, const proxy::RouteT
                                     Recorder* recorder, Run* run) {
   proxy::ProxyOptions options;
   options.routes = routes;
-  options.ca_file = flags.ca_file;
+  options.ca_file = CaFile(flags);
   options.connect_timeout_ms = flags.connect_timeout_s * 1000;
   options.recorder = recorder;
   options.run = run;
