@@ -1,4 +1,5 @@
-// Preloaded into `reenact replay` and all that it starts: a machine whose clock says that it is two days later.
+// Preloaded into `reenact replay` and all that it starts: a machine whose clock says that it is two
+// days later.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/time.h>

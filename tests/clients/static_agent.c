@@ -1,5 +1,5 @@
-// Asks a model, and tells the time, where no preloaded library can enter: linked statically. One request over a plain
-// socket to the host of OPENAI_BASE_URL.
+// Asks a model, and tells the time, where no preloaded library can enter: linked statically. One
+// request over a plain socket to the host of OPENAI_BASE_URL.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +19,18 @@ int main(void) {
   if (connect(fd, (const struct sockaddr*)&address, sizeof(address)) != 0) return 3;
   const char* body = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"HELLO\"}]}";
   char request[1024];
-  const int size = snprintf(request, sizeof(request),
-                            "POST %s/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
-                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                            path, port, strlen(body), body);
+  const int size =
+      snprintf(request, sizeof(request),
+               "POST %s/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
+               "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+               path, port, strlen(body), body);
   if (write(fd, request, (size_t)size) != size) return 4;
   char answer[4096] = "";
   size_t have = 0;
   ssize_t got = 0;
-  while (have < sizeof(answer) - 1 && (got = read(fd, answer + have, sizeof(answer) - 1 - have)) > 0) have += (size_t)got;
+  while (have < sizeof(answer) - 1 &&
+         (got = read(fd, answer + have, sizeof(answer) - 1 - have)) > 0)
+    have += (size_t)got;
   const char* content = strstr(answer, "\"content\"");
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
