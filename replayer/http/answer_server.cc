@@ -255,7 +255,7 @@ struct AnswerServer::Impl {
   CallDesk desk;
   asio::io_context context{1};
   Tcp::acceptor acceptor{context};
-  asio::steady_timer pause{context};  // Of the acceptor.
+  asio::steady_timer pause{context};                                   // Of the acceptor.
   std::set<std::weak_ptr<Connection>, std::owner_less<>> connections;  // On the thread only.
   uint16_t port = 0;
   std::thread thread;

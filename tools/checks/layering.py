@@ -29,9 +29,9 @@ REPLAYER_SEES_SDK = "replayer/testing/"
 # Third-party header -> path prefixes or suffixes that may include it; () is nowhere.
 ONLY_IN = {
     r"sqlite3\.h": ("store/", "tools/reenact/doctor"),
-    r"zstd\.h": ("store/format/body_codec.cc", "store/format/inflate.cc", "recorder/proxy/content_decoder.cc"),
-    r"zlib\.h": ("store/", "recorder/proxy/content_decoder.cc"),
-    r"brotli/": ("recorder/proxy/content_decoder.cc",),
+    r"zstd\.h": ("store/format/body_codec.cc", "store/format/inflate.cc", "schema/content_decoder.cc"),
+    r"zlib\.h": ("store/", "schema/content_decoder.cc"),
+    r"brotli/": ("schema/content_decoder.cc",),
     r"boost/": ("recorder/proxy/", "replayer/http/"),
     r"curl/": ("recorder/proxy/", "replayer/", "reenact/reenact_curl.hpp", "reenact/internal/curl_codes.hpp", "tools/demo/"),
     r"seccomp\.h": ("replayer/",),
