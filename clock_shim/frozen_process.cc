@@ -34,6 +34,7 @@ constexpr std::string_view kSeedComponent = "seed";  // The hash seed, and kSeed
 // Of a tape, in one component: what a record may be without being cut.
 constexpr size_t kPartSize = size_t{256} << 10;
 constexpr size_t kMostUnreached = 100;
+constexpr size_t kMostConnections = 1000;
 
 absl::Status Failed(const std::string& what) {
   return absl::UnavailableError(what + ": " + strerror(errno));
@@ -70,6 +71,16 @@ std::string ReadFile(const std::string& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return std::move(out).str();
+}
+
+// In the order in which they first came.
+std::vector<std::string> DifferentLines(const std::string& path, size_t limit) {
+  std::vector<std::string> lines;
+  std::istringstream file(ReadFile(path));
+  for (std::string line; lines.size() < limit && std::getline(file, line);) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  return lines;
 }
 
 std::string_view AsBytes(const TapeHeader& header) {
@@ -325,12 +336,10 @@ FrozenReport FrozenProcess::report() const {
     thread.ordinal = ordinal;
     report.threads.push_back(std::move(thread));
   }
-  std::istringstream lines(ReadFile(folder + kUnreachedName));
-  for (std::string line; report.unreached.size() < kMostUnreached && std::getline(lines, line);) {
-    if (std::find(report.unreached.begin(), report.unreached.end(), line) ==
-        report.unreached.end()) {
-      report.unreached.push_back(line);
-    }
+  report.unreached = DifferentLines(folder + kUnreachedName, kMostUnreached);
+  for (const std::string& line : DifferentLines(folder + kConnectionsName, kMostConnections)) {
+    if (line.starts_with(kToPrefix)) report.peers.push_back(line.substr(strlen(kToPrefix)));
+    if (line.starts_with(kNamePrefix)) report.names.push_back(line.substr(strlen(kNamePrefix)));
   }
   return report;
 }

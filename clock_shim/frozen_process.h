@@ -40,6 +40,10 @@ struct FrozenReport {
   // Programs that were started and that the library could not enter: "/usr/bin/busybox (statically
   // linked)". The first 100.
   std::vector<std::string> unreached;
+  // Record only, as libc was asked by the programs that the library entered: addresses with their
+  // port, names that were looked up. Each once; the first 1000. A program's own loopback as well.
+  std::vector<std::string> peers;
+  std::vector<std::string> names;
 
   // Every recorded read was given back, to the same function, and no other was made.
   bool equal() const;

@@ -6,6 +6,7 @@
 //   <ordinal>.replayed  what a thread was given back: a TapeHeader alone
 //   <ordinal>.process   a process in which the library came up; holds the program's path
 //   unreached           a line for each program that was started and could not be entered
+//   connections         a line for each host that was asked for or connected to (record)
 //   seed                32 bytes, where random numbers are frozen too
 //   start               int64: the wall clock in ns when the recorded program started (replay)
 //
@@ -32,6 +33,9 @@ inline constexpr char kNodeName[] = "reenact_node.cjs";
 inline constexpr char kSeedName[] = "seed";
 inline constexpr char kStartName[] = "start";
 inline constexpr char kUnreachedName[] = "unreached";
+inline constexpr char kConnectionsName[] = "connections";
+inline constexpr char kToPrefix[] = "to ";      // "to 203.0.113.7:443"
+inline constexpr char kNamePrefix[] = "name ";  // "name api.example.com"
 inline constexpr char kTapeSuffix[] = ".tape";
 inline constexpr char kReplayedSuffix[] = ".replayed";
 inline constexpr char kProcessSuffix[] = ".process";

@@ -11,6 +11,7 @@
 #include "schema/json_view.h"
 #include "schema/model_name.h"
 #include "schema/redaction.h"
+#include "schema/stored_header.h"
 
 namespace reenact::recorder {
 namespace {
@@ -41,7 +42,8 @@ void Prefetch(std::string_view bytes) noexcept {
 void AppendAllowed(const reenact_pair* headers, size_t count, schema::Headers* out) {
   for (size_t i = 0; i < count; ++i) {
     const std::string_view name = View(headers[i].name);
-    if (schema::IsAllowedHeader(name)) out->emplace_back(name, View(headers[i].value));
+    if (!schema::IsAllowedHeader(name)) continue;
+    out->emplace_back(name, schema::StoredHeaderValue(name, View(headers[i].value)));
   }
 }
 

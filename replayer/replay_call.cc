@@ -238,6 +238,32 @@ std::optional<size_t> SessionState::FindRecord(const schema::BeginCall& request,
   return match ? match : MatchCut(records, used, call->request);
 }
 
+AnswerSource SessionState::SourceOf(const schema::BeginCall& request, const ForkPoint& fork) {
+  MadeCall call;
+  call.address = {request.scope, request.boundary, request.name};
+  call.provider = request.provider;
+  call.request = tape.Comparable(ToCallRequest(request));
+  const std::lock_guard<std::mutex> lock(mutex);
+  const std::optional<size_t> match = FindRecord(request, &call);
+  const bool past = match && tape.IndexOf(*tape.CallsAt(call.address)[*match].event) >= fork.step;
+  if (match && !past) return AnswerSource::kTape;
+  if (fork.only_model && request.boundary != schema::Boundary::kModel) {
+    return match ? AnswerSource::kTape : AnswerSource::kNowhere;
+  }
+  return past || Reached(fork.step) ? AnswerSource::kLive : AnswerSource::kNowhere;
+}
+
+bool SessionState::Reached(size_t step) const {
+  for (const auto& [address, records] : tape.calls()) {
+    const auto used = call_used.find(address);
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (tape.IndexOf(*records[i].event) >= step) continue;
+      if (used == call_used.end() || !used->second[i]) return false;
+    }
+  }
+  return true;
+}
+
 Message SessionState::Refuse(MadeCall call, Divergence divergence) {
   call.refused_as = divergence.kind;
   Message answer = ToDiverged(divergence);

@@ -13,8 +13,22 @@
 
 #include "replayer/guarded_process.h"
 #include "replayer/replay_session.h"
+#include "schema/recorded_command.h"
 
 namespace reenact::replayer {
+
+// What the clients of a recorded command are pointed at in the place of the answer server: a fork's
+// proxy, which passes on what goes live.
+class CommandDoor {
+ public:
+  virtual ~CommandDoor() = default;
+  // Its URL. The run has begun; the session outlives the program.
+  virtual absl::StatusOr<std::string> Open(ReplaySession* session,
+                                           const schema::RecordedCommand& command) = 0;
+  // Answers nothing more: what is under way has `grace_ms` to end. Called once or more, before the
+  // session ends.
+  virtual void Close(int64_t grace_ms) = 0;
+};
 
 struct RunnerOptions {
   // The program, as it runs in production. Empty: of a recorded command, the command itself.
@@ -24,7 +38,8 @@ struct RunnerOptions {
   ReplayOptions replay;
   int64_t timeout_ms = 120'000;  // For the whole replay.
   bool require_guard = false;
-  bool recorded_pace = false;  // Recorded commands: answers take as long as they took.
+  bool recorded_pace = false;   // Recorded commands: answers take as long as they took.
+  CommandDoor* door = nullptr;  // Recorded commands. Null: all is the tape's.
   bool guard = true;  // False: the program may reach the network; the level stays at most R1.
   // Asked every few milliseconds, on the caller's thread: true ends the replay as if its time were
   // up, and with it the program. Empty: nobody interrupts.

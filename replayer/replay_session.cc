@@ -346,6 +346,10 @@ std::vector<Divergence> ReplaySession::divergences() const {
   return state_->divergences;
 }
 
+AnswerSource ReplaySession::SourceOf(const schema::BeginCall& call, const ForkPoint& fork) {
+  return state_->SourceOf(call, fork);
+}
+
 int64_t ReplaySession::calls_served() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return std::count_if(state_->calls.begin(), state_->calls.end(),

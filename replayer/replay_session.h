@@ -42,6 +42,19 @@ struct ReplayOptions {
   std::vector<Override> overrides;
 };
 
+// Where a fork leaves the tape.
+struct ForkPoint {
+  size_t step = 0;          // Events are the tape's up to this one, counted from 0.
+  bool only_model = false;  // Tools and retrievals stay the tape's.
+};
+
+// Where the answer to a call comes from in a fork.
+enum class AnswerSource : uint8_t {
+  kTape,
+  kLive,
+  kNowhere,  // The tape does not have it, and it may not go live (yet).
+};
+
 // R0 .. R2 of the architecture: what this replay can claim.
 enum class FidelityLevel : uint8_t { kR0 = 0, kR1 = 1, kR2 = 2 };
 std::string_view ToString(FidelityLevel level);  // "R2"
@@ -90,6 +103,11 @@ class ReplaySession {
   // Answers one message of the SDK (any request but AwaitDrive). Never fails: what is not on the
   // tape is a Diverged.
   schema::Message Answer(const schema::Message& request);
+
+  // Before Answer, which never says that something may go live. A call of the tape's first `step`
+  // events is the tape's. Others go live once each call of those was asked for, and a record past
+  // them at once: it is what stands there.
+  AnswerSource SourceOf(const schema::BeginCall& call, const ForkPoint& fork);
 
   // Facts from outside: refused network attempts, a missing guard, a crash of the program.
   void NoteDivergence(Divergence divergence);

@@ -7,6 +7,7 @@
 #include "replayer/internal/message_text.h"
 #include "schema/canonical_json.h"
 #include "schema/json_view.h"
+#include "schema/request_edit.h"
 
 namespace reenact::replayer {
 namespace {
@@ -104,8 +105,9 @@ Tape::Tape(schema::RecordedRun run) : run_(std::move(run)), redactor_(run_.run) 
     }
     TapeCall call;
     call.event = &event;
-    call.request =
-        Comparable({event.boundary, event.provider, event.endpoint, event.request.bytes});
+    // What the program asked; Reenact may have sent something else.
+    const std::string asked = schema::WithoutEdits(event.request.bytes, event.meta);
+    call.request = Comparable({event.boundary, event.provider, event.endpoint, asked});
     call.unusable = WhyUnusable(event);
     calls_[address].push_back(std::move(call));
   }

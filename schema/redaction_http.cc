@@ -7,12 +7,16 @@
 #include "schema/internal/credential_names.h"
 #include "schema/internal/secret_scanner.h"
 #include "schema/redaction.h"
+#include "schema/stored_header.h"
 
 namespace reenact::schema {
 namespace {
 
+// Kept by name only.
+constexpr std::string_view kMcpSession = "mcp-session-id";
+
 // Lower case, '-' for '_'.
-constexpr std::array<std::string_view, 27> kAllowedHeaders = {"accept",
+constexpr std::array<std::string_view, 28> kAllowedHeaders = {"accept",
                                                               "content-type",
                                                               "content-encoding",
                                                               "content-length",
@@ -38,7 +42,8 @@ constexpr std::array<std::string_view, 27> kAllowedHeaders = {"accept",
                                                               "anthropic-beta",
                                                               "x-ms-region",
                                                               "idempotency-key",
-                                                              "traceparent"};
+                                                              "traceparent",
+                                                              kMcpSession};
 
 constexpr std::array<std::string_view, 7> kAllowedPrefixes = {
     "x-ratelimit-", "anthropic-ratelimit-", "x-envoy-upstream-", "x-stainless-",
@@ -133,9 +138,15 @@ std::string RedactUrlParts(std::string_view url) {
 
 Headers AllowedHeaders(const Headers& headers) {
   Headers allowed;
-  std::copy_if(headers.begin(), headers.end(), std::back_inserter(allowed),
-               [](const auto& header) { return IsAllowedHeader(header.first); });
+  for (const auto& [name, value] : headers) {
+    if (IsAllowedHeader(name)) allowed.emplace_back(name, StoredHeaderValue(name, value));
+  }
   return allowed;
+}
+
+std::string_view StoredHeaderValue(std::string_view name, std::string_view value) {
+  if (name.size() != kMcpSession.size() || PlainHeaderName(name) != kMcpSession) return value;
+  return kRedactedMark;
 }
 
 bool IsAllowedHeader(std::string_view name) {

@@ -15,6 +15,7 @@ __attribute__((constructor(101))) void Begin() {
   if (mode() == Mode::kOff) return;
   PrepareThreads();
   PrepareProcesses();
+  PrepareConnections();
 }
 
 }  // namespace

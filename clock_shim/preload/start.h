@@ -7,6 +7,7 @@ namespace reenact::clock_shim {
 
 void PrepareThreads();
 void PrepareProcesses();
+void PrepareConnections();
 
 }  // namespace reenact::clock_shim
 

@@ -168,6 +168,16 @@ TapeHeader* Counts(ThreadTape* tape) {
   return tape->header != nullptr ? tape->header : &nowhere;
 }
 
+// To the end of a file of the folder, whole.
+void AddLine(const char* file, const PathText& line) {
+  PathText path(process.folder);
+  path.Add("/").Add(file);
+  const int fd = path.ok() ? Open(path.text(), O_WRONLY | O_CREAT | O_APPEND) : -1;
+  if (fd < 0) return;
+  RawCall(SYS_write, fd, reinterpret_cast<long>(line.text()), static_cast<long>(line.size()));
+  Close(fd);
+}
+
 // Takes an ordinal for this process: nobody else may have it.
 bool Claim(const Ordinal& ordinal) {
   PathText path(process.folder);
@@ -308,14 +318,11 @@ void BecomeProcess(const Ordinal& ordinal) {
 }
 
 void NoteUnreached(const char* what, const char* why) {
-  PathText path(process.folder);
-  path.Add("/").Add(kUnreachedName);
-  const int fd = path.ok() ? Open(path.text(), O_WRONLY | O_CREAT | O_APPEND) : -1;
-  if (fd < 0) return;
-  PathText line(what);
-  line.Add(" (").Add(why).Add(")\n");
-  RawCall(SYS_write, fd, reinterpret_cast<long>(line.text()), static_cast<long>(line.size()));
-  Close(fd);
+  AddLine(kUnreachedName, PathText(what).Add(" (").Add(why).Add(")\n"));
+}
+
+void NoteConnection(const char* line) {
+  AddLine(kConnectionsName, PathText(line).Add("\n"));
 }
 
 ThreadTape* ThisThread() {

@@ -69,6 +69,8 @@ void ReadEnvironment();
 void BecomeProcess(const Ordinal& ordinal);
 // Adds a line to the list of what could not be entered.
 void NoteUnreached(const char* what, const char* why);
+// Adds a line to the list of what was connected to.
+void NoteConnection(const char* line);
 
 // The calling thread's. Gives it an ordinal where nobody did.
 ThreadTape* ThisThread();

@@ -177,7 +177,8 @@ void Connection::Refuse(const ClientRequest& request, const OwnAnswer& answer) {
 
 void Connection::BeginExchange(ClientRequest request, Destination destination) {
   std::shared_ptr<RecordedRun> run = core_->runs.RunOf(request.headers, number_, SteadyNow());
-  const bool waits = request.awaits_continue();
+  // With a planner the exchange itself asks for the body at once: it needs all of it.
+  const bool waits = request.awaits_continue() && core_->options.planner == nullptr;
   exchange_ = std::make_unique<Exchange>(core_, this, std::move(request), std::move(destination),
                                          std::move(run));
   self_ = shared_from_this();

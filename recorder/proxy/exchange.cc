@@ -1,5 +1,6 @@
 #include "recorder/proxy/exchange.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -57,6 +58,12 @@ Exchange::~Exchange() {
 }
 
 void Exchange::Start() {
+  if (core_->options.planner == nullptr) return Send();
+  held_ = true;
+  SendContinue();
+}
+
+void Exchange::Send() {
   UpstreamRequest upstream;
   upstream.method = request_.method;
   upstream.url = destination_.url;
@@ -64,25 +71,69 @@ void Exchange::Start() {
   // "Content-Length: 0" is not the same as none, to some servers.
   upstream.has_body = request_.chunked || request_.content_length.has_value();
   if (!request_.chunked) upstream.content_length = request_.content_length;
+  if (plan_.body) {
+    upstream.content_length = plan_.body->size();
+    std::erase_if(upstream.headers, [](const auto& header) {
+      return EqualsIgnoringCase(header.first, "content-encoding");
+    });
+  }
   transfer_.emplace(&core_->curl, &body_, this);
   transfer_->Start(upstream, core_->upstream);
+}
+
+// Held no longer: it is whole, or too large to be.
+void Exchange::Release() {
+  held_ = false;
+  MakePlan();
+  if (!plan_.answer) Send();
+}
+
+// Of a route, its path; clients that have this proxy as their HTTP proxy too write a whole URL.
+std::string_view Exchange::RouteTarget() const {
+  const std::string_view target = request_.target;
+  const size_t scheme = target.find("://");
+  if (destination_.route.empty() || target.starts_with('/') || scheme == std::string::npos) {
+    return target;
+  }
+  return target.substr(std::min(target.find('/', scheme + 3), target.size()));
+}
+
+void Exchange::MakePlan() {
+  bool decoded = false;
+  const std::string body = DecodedBody(body_.is_whole() ? body_.bytes() : "",
+                                       FindHeader(request_.headers, "content-encoding"), &decoded);
+  const schema::CallKind kind = KindOf(body);
+  plan_ = core_->options.planner->Plan({.method = request_.method,
+                                        .target = RouteTarget(),
+                                        .kind = &kind,
+                                        .body = body,
+                                        .is_kept = body_.is_whole() && body_.finished()});
+  if (!body_.is_whole()) plan_.body.reset();
+  if (plan_.body) body_.Replace(*plan_.body);
+  if (!plan_.is_recorded) run_.reset();
 }
 
 // --- the request ---
 
 void Exchange::AppendRequest(std::string_view bytes) {
   body_.Append(bytes);
-  transfer_->Resume();
+  if (held_ && !body_.is_whole()) {
+    Release();
+    if (plan_.answer) return Give();
+  }
+  if (transfer_) transfer_->Resume();
 }
 
 void Exchange::FinishRequest() {
   body_.Finish();
+  if (held_) Release();
   if (run_) BeginRecording();
-  if (request_.has_body()) transfer_->Resume();
+  if (request_.has_body() && transfer_) transfer_->Resume();
+  if (plan_.answer) Give();
 }
 
 bool Exchange::request_room() const {
-  return body_.unread() < kRequestAhead;
+  return held_ || body_.unread() < kRequestAhead;
 }
 
 void Exchange::OnRequestMoves() {
@@ -97,15 +148,20 @@ void Exchange::SendContinue() {
   client_->Write("HTTP/1.1 100 Continue\r\n\r\n");
 }
 
+schema::CallKind Exchange::KindOf(std::string_view body) const {
+  return schema::ClassifyCall({.method = request_.method,
+                               .host = destination_.host,
+                               .route = destination_.route,
+                               .target = destination_.target,
+                               .body = body});
+}
+
 void Exchange::BeginRecording() {
   bool decoded = false;
-  const std::string body = DecodedBody(body_.is_whole() ? body_.bytes() : "",
-                                       FindHeader(request_.headers, "content-encoding"), &decoded);
-  const schema::CallKind kind = schema::ClassifyCall({.method = request_.method,
-                                                      .host = destination_.host,
-                                                      .route = destination_.route,
-                                                      .target = destination_.target,
-                                                      .body = body});
+  const std::string_view encoding =
+      plan_.body ? std::string_view() : FindHeader(request_.headers, "content-encoding");
+  const std::string body = DecodedBody(body_.is_whole() ? body_.bytes() : "", encoding, &decoded);
+  const schema::CallKind kind = KindOf(body);
   if (kind.is_telemetry) {
     ++core_->report.telemetry;
     run_.reset();
@@ -123,10 +179,8 @@ void Exchange::BeginRecording() {
   } else if (!body_.finished()) {
     recording_.AddFact("request_unfinished", "answered or abandoned before its end");
   }
-  if (decoded) {
-    recording_.AddFact("request_encoding",
-                       std::string(FindHeader(request_.headers, "content-encoding")));
-  }
+  if (decoded) recording_.AddFact("request_encoding", std::string(encoding));
+  for (const auto& [name, value] : plan_.facts) recording_.AddFact(name, value);
 }
 
 // --- the answer ---
@@ -159,6 +213,7 @@ void Exchange::OnHead(const AnswerHead& head) {
   // An answer before the end of the request: it is recorded with what there is of the request.
   if (run_) BeginRecording();
   if (recording_.begun()) recording_.Head(head.status, head.headers);
+  if (plan_.answered) plan_.answered(head.status);
 }
 
 bool Exchange::OnBytes(std::string_view bytes) {
@@ -166,6 +221,11 @@ bool Exchange::OnBytes(std::string_view bytes) {
     paused_ = true;
     return false;
   }
+  PassOn(bytes);
+  return true;
+}
+
+void Exchange::PassOn(std::string_view bytes) {
   if (framing_ == Framing::kChunked) {
     char size[20];
     const int length = std::snprintf(size, sizeof(size), "%zx\r\n", bytes.size());
@@ -177,7 +237,6 @@ bool Exchange::OnBytes(std::string_view bytes) {
     client_->Write(bytes);
   }
   if (recording_.begun()) recording_.Bytes(bytes);
-  return true;
 }
 
 void Exchange::OnTrailer(const std::pair<std::string, std::string>& trailer) {
@@ -224,8 +283,43 @@ void Exchange::AnswerInstead(const TransferEnd& end) {
   client_->AnswerDone(keep_alive);
 }
 
+// --- an answer that needs no upstream ---
+
+void Exchange::Give() {
+  const GivenAnswer& answer = *plan_.answer;
+  if (answer.status != 0) {
+    AnswerHead head{.status = answer.status,
+                    .headers = answer.headers,
+                    .content_length = answer.content_length,
+                    .chunked = !answer.content_length};
+    if (answer.content_length) {
+      head.headers.emplace_back("content-length", std::to_string(*answer.content_length));
+    }
+    OnHead(head);
+    for (const std::string& piece : answer.pieces) PassOn(piece);
+  }
+  // The client left when it was recorded, and will again.
+  if (answer.end == EndState::kAbandonedByCaller) return;
+  const bool whole = answer.status != 0 && answer.end == EndState::kComplete;
+  if (recording_.begun()) recording_.End(answer.end, "");
+  if (whole && framing_ == Framing::kChunked) client_->Write("0\r\n\r\n");
+  EndGiven(true);
+  client_->AnswerDone(whole && request_.keep_alive && framing_ != Framing::kUntilClose &&
+                      body_.finished());
+}
+
+void Exchange::EndGiven(bool whole) {
+  if (!plan_.answer || !plan_.answer->done) return;
+  uint64_t bytes = 0;
+  for (const std::string& piece : plan_.answer->pieces) bytes += piece.size();
+  std::exchange(plan_.answer->done, nullptr)(bytes, whole);
+}
+
+// --- ends from outside ---
+
 void Exchange::OnClientGone() {
   transfer_.reset();
+  EndGiven(false);
   ++core_->report.client_aborts;
   if (run_) BeginRecording();
   if (recording_.begun()) {
@@ -235,6 +329,7 @@ void Exchange::OnClientGone() {
 
 void Exchange::CutOff() {
   transfer_.reset();
+  EndGiven(false);
   if (run_) BeginRecording();
   if (recording_.begun()) recording_.End(EndState::kIncomplete, "the proxy was stopped");
 }

@@ -13,6 +13,7 @@
 #include "recorder/proxy/call_recording.h"
 #include "recorder/proxy/http_head.h"
 #include "recorder/proxy/proxy_core.h"
+#include "recorder/proxy/request_plan.h"
 #include "recorder/proxy/route.h"
 #include "recorder/proxy/transfer.h"
 
@@ -83,9 +84,17 @@ class Exchange final : public TransferListener {
  private:
   enum class Framing { kNone, kLength, kChunked, kUntilClose };
 
+  void Release();
+  std::string_view RouteTarget() const;
+  void MakePlan();
+  void Send();
+  schema::CallKind KindOf(std::string_view body) const;
   void BeginRecording();
   void SendContinue();
   Framing ChooseFraming(const AnswerHead& head) const;
+  void PassOn(std::string_view bytes);
+  void Give();
+  void EndGiven(bool whole);
   void AnswerInstead(const TransferEnd& end);
 
   ProxyCore* const core_;
@@ -94,13 +103,15 @@ class Exchange final : public TransferListener {
   const Destination destination_;
   std::shared_ptr<RecordedRun> run_;
   RequestBody body_;
+  bool held_ = false;  // Not sent before it is whole and there is a plan for it.
+  RequestPlan plan_;
   CallRecording recording_;
   Framing framing_ = Framing::kNone;
   bool answered_ = false;  // The head was sent.
   bool continued_ = false;
   bool paused_ = false;  // The upstream waits for the client.
   std::string trailers_;
-  std::optional<Transfer> transfer_;
+  std::optional<Transfer> transfer_;  // Absent: held, or answered without an upstream.
 };
 
 }  // namespace reenact::proxy

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "recorder/proxy/request_plan.h"
 #include "recorder/proxy/route.h"
 #include "reenact/reenact.hpp"
 
@@ -30,6 +31,9 @@ struct ProxyOptions {
   // Both outlive the proxy. With `run` all is recorded there; else see RunBook.
   Recorder* recorder = nullptr;
   Run* run = nullptr;
+  // Outlives the proxy too. With it a request is held until it is whole, and becomes what it says.
+  RequestPlanner* planner = nullptr;
+  Tags run_tags;  // Of runs that it begins.
 };
 
 struct ProxyReport {

@@ -20,7 +20,9 @@ class Connection;
 
 struct ProxyCore {
   explicit ProxyCore(ProxyOptions given)
-      : options(std::move(given)), curl(&io), runs(options.recorder, options.run) {}
+      : options(std::move(given)),
+        curl(&io),
+        runs(options.recorder, options.run, options.run_tags) {}
 
   const ProxyOptions options;
   boost::asio::io_context io{1};

@@ -56,14 +56,15 @@ RecordedRun::~RecordedRun() {
   if (run_ == &own_) own_.Finish();
 }
 
-RunBook::RunBook(Recorder* recorder, Run* only)
-    : recorder_(recorder), only_(only == nullptr ? nullptr : std::make_shared<RecordedRun>(only)) {}
+RunBook::RunBook(Recorder* recorder, Run* only, Tags tags)
+    : recorder_(recorder), tags_(std::move(tags)), only_(only == nullptr ? nullptr : std::make_shared<RecordedRun>(only)) {}
 
 std::shared_ptr<RecordedRun> RunBook::RunOf(const Headers& request, uint64_t connection,
                                             SteadyTime now) {
   if (only_) return only_;
   RunInfo info;
   info.entry = "proxy";
+  info.tags = tags_;
   std::string key;
   const std::string_view name = FindHeader(request, "x-reenact-run");
   info.trace_id = schema::ParseTraceId(FindHeader(request, "traceparent"));

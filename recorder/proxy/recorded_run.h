@@ -76,7 +76,7 @@ class RunBook {
  public:
   // With `only`, all goes there. Else a run of its own for each value of the header x-reenact-run,
   // else each W3C trace id, else each connection.
-  RunBook(Recorder* recorder, Run* only);
+  RunBook(Recorder* recorder, Run* only, Tags tags = {});
 
   std::shared_ptr<RecordedRun> RunOf(const Headers& request, uint64_t connection, SteadyTime now);
   void ForgetConnection(uint64_t connection);
@@ -95,6 +95,7 @@ class RunBook {
   };
 
   Recorder* const recorder_;
+  const Tags tags_;  // Of each run that begins here.
   std::shared_ptr<RecordedRun> only_;
   std::map<std::string, Entry> runs_;
   uint64_t runs_begun_ = 0;

@@ -1,6 +1,7 @@
 #include "recorder/proxy/request_body.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reenact::proxy {
 
@@ -25,6 +26,12 @@ size_t RequestBody::Read(char* buffer, size_t size) {
   const size_t taken = bytes_.copy(buffer, size, read_);
   read_ += taken;
   return taken;
+}
+
+void RequestBody::Replace(std::string bytes) {
+  bytes_ = std::move(bytes);
+  size_ = bytes_.size();
+  read_ = 0;
 }
 
 bool RequestBody::Rewind() {

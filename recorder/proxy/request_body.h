@@ -42,6 +42,8 @@ class RequestBody {
   std::string_view bytes() const { return bytes_; }
 
   size_t Read(char* buffer, size_t size);
+  // Other bytes in the place of all; nothing was read, and it is whole.
+  void Replace(std::string bytes);
   // To the beginning, for a second try on a fresh connection. False: the beginning is gone.
   bool Rewind();
 

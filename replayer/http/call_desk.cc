@@ -110,6 +110,22 @@ void CallDesk::MoveToRecord(Place* place) const {
   }
 }
 
+schema::Digest CallDesk::DigestOf(const HttpQuestion& question) {
+  return schema::HashBytes(question.method + ' ' + question.target + '\n' + question.body);
+}
+
+bool CallDesk::OpenCall::IsAwaiting(const schema::Digest& question) const {
+  const auto attempts = static_cast<size_t>(schema::AttemptCount(call->exchange));
+  return request == question && next_attempt < attempts;
+}
+
+bool CallDesk::IsFurtherAttempt(const HttpQuestion& question) const {
+  const schema::Digest request = DigestOf(question);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const auto& open) { return open.second.IsAwaiting(request); });
+}
+
 HttpReply CallDesk::NextAttempt(uint64_t token, OpenCall* open) {
   ++under_way_;
   return {AnswerOf(*open->call, open->next_attempt++), token};
@@ -122,6 +138,12 @@ HttpReply CallDesk::Miss(const schema::Diverged& diverged, const Place& place) c
   return {MissOf(divergence, place.kind, records), 0};
 }
 
+AnswerSource CallDesk::SourceOf(const HttpQuestion& question, const ForkPoint& fork) const {
+  const Place place = PlaceOf(question);
+  if (place.kind.is_telemetry || IsFurtherAttempt(question)) return AnswerSource::kTape;
+  return session_->SourceOf(place.call, fork);
+}
+
 HttpReply CallDesk::Ask(const HttpQuestion& question) {
   if (question.target == kReportTarget) {
     const Tape& tape = session_->tape();
@@ -131,13 +153,11 @@ HttpReply CallDesk::Ask(const HttpQuestion& question) {
   const Place place = PlaceOf(question);
   // An exporter's traffic was not recorded; it is taken, and goes nowhere.
   if (place.kind.is_telemetry) return {OwnAnswer(200, "{}"), 0};
-  const schema::Digest request =
-      schema::HashBytes(question.method + ' ' + question.target + '\n' + question.body);
+  const schema::Digest request = DigestOf(question);
   const std::lock_guard<std::mutex> lock(mutex_);
   ++asked_;
   for (auto& [token, open] : open_) {
-    const auto attempts = static_cast<size_t>(schema::AttemptCount(open.call->exchange));
-    if (open.request == request && open.next_attempt < attempts) return NextAttempt(token, &open);
+    if (open.IsAwaiting(request)) return NextAttempt(token, &open);
   }
   schema::Message answer = session_->Answer(place.call);
   if (const auto* diverged = std::get_if<schema::Diverged>(&answer)) return Miss(*diverged, place);

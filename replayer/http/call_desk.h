@@ -37,6 +37,8 @@ class CallDesk {
 
   // A record of several attempts answers as many requests, of equal key.
   HttpReply Ask(const HttpQuestion& question);
+  // Where Ask would take the answer from in a fork; see ReplaySession::SourceOf.
+  AnswerSource SourceOf(const HttpQuestion& question, const ForkPoint& fork) const;
   // `sent`: bytes of the answer's body that were taken by the client. `whole`: all of it was, and
   // the client did not leave first.
   void Done(uint64_t token, uint64_t sent, bool whole);
@@ -52,6 +54,9 @@ class CallDesk {
     schema::Digest request{};
     size_t next_attempt = 0;
     uint64_t consumed = 0;
+
+    // Attempts are left, and this is a request for one.
+    bool IsAwaiting(const schema::Digest& question) const;
   };
 
   struct Place {
@@ -59,6 +64,8 @@ class CallDesk {
     schema::CallKind kind;
   };
 
+  static schema::Digest DigestOf(const HttpQuestion& question);
+  bool IsFurtherAttempt(const HttpQuestion& question) const;
   Place PlaceOf(const HttpQuestion& question) const;
   void MoveToRecord(Place* place) const;
   HttpReply NextAttempt(uint64_t token, OpenCall* open);

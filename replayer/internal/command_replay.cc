@@ -23,6 +23,8 @@
 #include "clock_shim/program_reach.h"
 #include "replayer/http/answer_server.h"
 #include "replayer/internal/network_notes.h"
+#include "replayer/mcp/mcp_hub.h"
+#include "replayer/mcp/mcp_replay.h"
 #include "schema/redaction.h"
 
 namespace reenact::replayer {
@@ -32,6 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kStepMs = 20;
 constexpr int64_t kStopGraceMs = 2'000;
+constexpr int64_t kDrainMs = 2'000;
 // What stands for a credential that is not set now: clients ask for one before they ask anything.
 constexpr char kNoCredential[] = "reenact-replay";
 
@@ -108,6 +111,11 @@ class CommandReplay {
         session_(std::move(tape), options.replay),
         deadline_(Clock::now() + std::chrono::milliseconds(options.timeout_ms)) {}
 
+  ~CommandReplay() { CloseDoor(0); }
+
+  CommandReplay(const CommandReplay&) = delete;
+  CommandReplay& operator=(const CommandReplay&) = delete;
+
   absl::StatusOr<RunnerResult> Run() {
     const auto begin = Clock::now();
     if (absl::Status status = Start(); !status.ok()) return status;
@@ -134,17 +142,39 @@ class CommandReplay {
     // The command is what is replayed: its run begins with it, and its components are its own.
     session_.Answer(
         schema::BeginRun{recorded.run.entry, recorded.run.input.bytes, recorded.components});
+    absl::StatusOr<std::string> url = OpenDoor();
+    if (!url.ok()) return url.status();
+    url_ = *std::move(url);
+    if (recorded.end) recorded_end_ = schema::DecodeCommandEnd(recorded.end->output.bytes);
+    output_ = std::make_unique<Capture>(recorded_end_ && recorded_end_->standard_output);
+    errors_ = std::make_unique<Capture>(recorded_end_ && recorded_end_->standard_error);
+    const std::string mcp_socket = frozen_->folder() + "/mcp";
+    auto hub = McpHub::Start(mcp_socket, [this](const McpSession& session) {
+      return std::make_unique<McpReplay>(&session_, session.server);
+    });
+    if (!hub.ok()) return hub.status();
+    hub_ = *std::move(hub);
+    CommandOptions command = Describe();
+    command.set_environment.emplace_back(kMcpSocketVariable, mcp_socket);
+    auto process = GuardedProcess::Start(command, options_.require_guard);
+    if (!process.ok()) return process.status();
+    process_ = *std::move(process);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> OpenDoor() {
+    if (options_.door != nullptr) return options_.door->Open(&session_, command_);
     auto server = AnswerServer::Start(
         &session_, {.routes = command_.routes, .recorded_pace = options_.recorded_pace});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
-    if (recorded.end) recorded_end_ = schema::DecodeCommandEnd(recorded.end->output.bytes);
-    output_ = std::make_unique<Capture>(recorded_end_ && recorded_end_->standard_output);
-    errors_ = std::make_unique<Capture>(recorded_end_ && recorded_end_->standard_error);
-    auto process = GuardedProcess::Start(Describe(), options_.require_guard);
-    if (!process.ok()) return process.status();
-    process_ = *std::move(process);
-    return absl::OkStatus();
+    return server_->url();
+  }
+
+  // Each answer was written, or `grace_ms` passed.
+  void CloseDoor(int64_t grace_ms) {
+    if (options_.door != nullptr) options_.door->Close(grace_ms);
+    if (server_ && grace_ms > 0) server_->Drain(grace_ms);
   }
 
   CommandOptions Describe() {
@@ -171,7 +201,7 @@ class CommandReplay {
       }
     }
     for (const auto& [name, value] : command_.proxy_environment) {
-      options.set_environment.emplace_back(name, WithUrl(value, server_->url()));
+      options.set_environment.emplace_back(name, WithUrl(value, url_));
     }
     for (const auto& variable : frozen_->Environment()) options.set_environment.push_back(variable);
     program_ = options.argv[0];
@@ -185,13 +215,14 @@ class CommandReplay {
     while (!(ended = process_->Wait(kStepMs)) && Clock::now() < deadline_ && !Interrupted()) {
     }
     process_->Stop(ended ? 0 : kStopGraceMs);
+    if (ended) hub_->Drain(kDrainMs);
+    hub_.reset();
+    // The program has the answers; that they were written is still to be noted.
+    CloseDoor(ended ? kDrainMs : 0);
     if (!ended) {
       session_.NoteInterrupted(Interrupted() ? "interrupted" : "timeout");
       return;
     }
-    // The program has the answers; that they were written is still to be noted.
-    constexpr int64_t kDrainMs = 2'000;
-    server_->Drain(kDrainMs);
     const int status = process_->status();
     schema::CommandEnd end;
     if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
@@ -239,10 +270,12 @@ class CommandReplay {
   const Clock::time_point deadline_;
   std::optional<schema::CommandEnd> recorded_end_;
   std::string program_;
+  std::string url_;  // That its clients are pointed at.
   std::unique_ptr<Capture> output_;
   std::unique_ptr<Capture> errors_;
   std::unique_ptr<clock_shim::FrozenProcess> frozen_;
   std::unique_ptr<AnswerServer> server_;
+  std::unique_ptr<McpHub> hub_;
   std::unique_ptr<GuardedProcess> process_;
 };
 

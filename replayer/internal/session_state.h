@@ -78,6 +78,9 @@ struct SessionState {
   // again.
   std::optional<size_t> FindRecord(const schema::BeginCall& request, MadeCall* call);
   schema::Message Refuse(MadeCall call, Divergence divergence);
+  AnswerSource SourceOf(const schema::BeginCall& request, const ForkPoint& fork);
+  // Each call of the first `step` events was asked for. `mutex` is held.
+  bool Reached(size_t step) const;
 
   // --- replay_clock.cc ---
   schema::Message ReadClock(const Address& address);

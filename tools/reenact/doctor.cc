@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -106,34 +107,61 @@ bool Recover(const StorePlace& place, const Context& context) {
   return result.problems.empty();
 }
 
-int Doctor(bool recover, const Context& context) {
-  absl::StatusOr<StorePlace> place = FindStore(context);
-  if (!place.ok()) return Fail(context, place.status());
-  bool finding = false;
-  if (recover) {
-    if (!IsFolder(place->path)) return Refuse(context, place->path + " is no store folder");
-    finding = !Recover(*place, context);
-  }
-  const std::vector<Check> checks = Examine(*place);
-  for (const Check& check : checks) finding = finding || check.health == Health::kFinding;
+struct DoctorOptions {
+  std::string run;  // Empty: the machine and the store.
+  bool recover = false;
+};
+
+bool Report(const std::vector<Check>& checks, const Context& context) {
   if (context.json) {
     PrintJson(checks);
   } else {
     PrintText(checks, context.style);
   }
-  return finding ? kExitFinding : kExitOk;
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const Check& check) { return check.health == Health::kFinding; });
+}
+
+int ExamineRun(const DoctorOptions& options, const Context& context) {
+  auto reader = OpenStore(context);
+  if (!reader.ok()) return Fail(context, reader.status());
+  const auto run = LoadRun(reader->get(), options.run);
+  if (!run.ok()) return FailReading(context, **reader, run.status());
+  return Report(CheckRun(*run), context) ? kExitFinding : kExitOk;
+}
+
+int Doctor(const DoctorOptions& options, const Context& context) {
+  if (!options.run.empty()) return ExamineRun(options, context);
+  absl::StatusOr<StorePlace> place = FindStore(context);
+  if (!place.ok()) return Fail(context, place.status());
+  bool finding = false;
+  if (options.recover) {
+    if (!IsFolder(place->path)) return Refuse(context, place->path + " is no store folder");
+    finding = !Recover(*place, context);
+  }
+  return Report(Examine(*place), context) || finding ? kExitFinding : kExitOk;
 }
 
 }  // namespace
 
 void AddDoctorVerb(CLI::App* app, Context* context) {
-  auto recover = std::make_shared<bool>(false);
-  CLI::App* verb = AddVerb(app, context,
-                           {.name = "doctor",
-                            .summary = "Can this machine record and replay well? Says what to mend",
-                            .example = "  reenact doctor\n  reenact doctor --recover"},
-                           [recover, context] { return Doctor(*recover, *context); });
-  verb->add_flag("--recover", *recover, "write down what processes that died left in memory");
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* verb = AddVerb(
+      app, context,
+      {.name = "doctor",
+       .summary = "Can this machine record and replay well? What could not be seen of a run?",
+       .example = "  reenact doctor\n"
+                  "  reenact doctor --recover\n"
+                  "  reenact doctor last\n"
+                  "\n"
+                  "Of a run: hosts that it reached past the record, programs that could not be\n"
+                  "watched, tools without a record, variables without effect; exit code 1 when\n"
+                  "there were such hosts or programs."},
+      [options, context] { return Doctor(*options, *context); });
+  auto* run = verb->add_option("RUN", options->run, "what this run does not hold, instead");
+  verb->add_flag("--recover", options->recover,
+                 "write down what processes that died left in memory")
+      ->excludes(run);
 }
 
 }  // namespace reenact::tools

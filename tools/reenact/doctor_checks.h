@@ -52,6 +52,9 @@ bool HoldsUnsealedDate(const schema::RecordedRun& run);
 // Of the newest runs.
 Check CheckClockReads(store::StoreReader* reader);
 
+// What one run does not hold, as far as that can be known, and where that is not known either.
+std::vector<Check> CheckRun(const schema::RecordedRun& run);
+
 }  // namespace reenact::tools
 
 #endif  // REENACT_TOOLS_REENACT_DOCTOR_CHECKS_H_

@@ -143,6 +143,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "reenact " REENACT_VERSION);
   AddRecordVerb(&app, &context);
   AddProxyVerb(&app, &context);
+  AddMcpVerb(&app, &context);
   AddListVerb(&app, &context);
   AddShowVerb(&app, &context);
   AddSearchVerb(&app, &context);
@@ -155,6 +156,7 @@ int Main(int argc, char** argv) {
   AddEvalVerb(&app, &context);
   AddCompareVerb(&app, &context);
   AddReplayVerb(&app, &context);
+  AddForkVerb(&app, &context);
   AddRerunVerb(&app, &context);
   AddDiagnoseVerb(&app, &context);
   AddServeVerb(&app, &context);

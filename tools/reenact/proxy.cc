@@ -92,6 +92,8 @@ int Serve(const GatewayOptions& options, const Context& context) {
   RaiseDescriptorLimit();
   auto extra = ParseRoutes(options.proxy);
   if (!extra.ok()) return Fail(context, extra.status());
+  auto asker = LogprobAskerFor(options.proxy);
+  if (!asker.ok()) return Fail(context, asker.status());
   auto place = FindStore(context);
   if (!place.ok()) return Fail(context, place.status());
   proxy::RouteTable routes;
@@ -104,6 +106,8 @@ int Serve(const GatewayOptions& options, const Context& context) {
   Recorder recorder(RecorderOptionsFor(place->path, options.service, {}, context));
   if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
   proxy::ProxyOptions settings = ProxyOptionsFor(options.proxy, routes, &recorder, nullptr);
+  settings.planner = asker->get();
+  settings.run_tags = LogprobTags(options.proxy);
   if (!ParseListen(options.listen, &settings.address, &settings.port)) {
     return Refuse(context, "\"" + options.listen + "\" is no address and port: 127.0.0.1:8800");
   }
@@ -145,6 +149,7 @@ void AddProxyVerb(CLI::App* app, Context* context) {
       ->type_name("SECONDS")
       ->capture_default_str();
   AddProxyFlags(verb, &options->proxy);
+  AddLogprobFlag(verb, &options->proxy);
 }
 
 }  // namespace reenact::tools

@@ -1,5 +1,7 @@
 #include "tools/reenact/proxy_environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -54,7 +56,30 @@ std::string RouteFor(std::string wanted, const std::string& origin, bool own,
   return name;
 }
 
+// A credential that is shorter would eat ordinary text.
+constexpr size_t kShortestSecret = 8;
+
 }  // namespace
+
+schema::Tags OwnEnvironment() {
+  schema::Tags environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::vector<std::string> SecretsOf(const schema::Tags& environment) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : environment) {
+    if (value.size() < kShortestSecret) continue;
+    if (schema::CommandVariable(name, value).second != value) secrets.push_back(value);
+  }
+  return secrets;
+}
 
 ProxyEnvironment ProxyEnvironmentFor(const schema::Tags& environment,
                                      const std::vector<proxy::Route>& extra, bool http_proxy) {

@@ -12,6 +12,11 @@
 
 namespace reenact::tools {
 
+// Of this process.
+schema::Tags OwnEnvironment();
+// Values of variables that are credentials by their name; they are to be found in no record.
+std::vector<std::string> SecretsOf(const schema::Tags& environment);
+
 struct ProxyEnvironment {
   // With schema::kProxyMark for the address of the proxy: {"OPENAI_BASE_URL", "{proxy}/openai/v1"}.
   schema::Tags variables;

@@ -35,6 +35,26 @@ void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
       ->capture_default_str();
 }
 
+void AddLogprobFlag(CLI::App* verb, ProxyFlags* flags) {
+  verb->add_option("--ask-logprobs", flags->ask_logprobs,
+                   "ask for the log probabilities, with K alternatives, of this share of the calls "
+                   "whose client did not; it gets them in its answers")
+      ->type_name("SHARE[:K]");
+}
+
+absl::StatusOr<std::unique_ptr<proxy::LogprobAsker>> LogprobAskerFor(const ProxyFlags& flags) {
+  if (flags.ask_logprobs.empty()) return nullptr;
+  const auto policy = proxy::ParseLogprobPolicy(flags.ask_logprobs);
+  if (!policy.ok()) return policy.status();
+  return std::make_unique<proxy::LogprobAsker>(*policy);
+}
+
+Tags LogprobTags(const ProxyFlags& flags) {
+  const auto policy = proxy::ParseLogprobPolicy(flags.ask_logprobs);
+  if (!policy.ok()) return {};
+  return {{"reenact.ask_logprobs", proxy::ToString(*policy)}};
+}
+
 absl::StatusOr<std::vector<proxy::Route>> ParseRoutes(const ProxyFlags& flags) {
   std::vector<proxy::Route> routes;
   for (const std::string& text : flags.routes) {

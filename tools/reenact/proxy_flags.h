@@ -5,11 +5,13 @@
 #define REENACT_TOOLS_REENACT_PROXY_FLAGS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "recorder/proxy/logprob_asker.h"
 #include "recorder/proxy/proxy.h"
 #include "recorder/proxy/route.h"
 #include "reenact/reenact.hpp"
@@ -22,10 +24,17 @@ struct ProxyFlags {
   std::vector<std::string> routes;
   std::string ca_file;
   int64_t connect_timeout_s = 30;
+  std::string ask_logprobs;  // As given; empty: never.
 };
 
 void AddProxyFlags(CLI::App* verb, ProxyFlags* flags);
+void AddLogprobFlag(CLI::App* verb, ProxyFlags* flags);
 absl::StatusOr<std::vector<proxy::Route>> ParseRoutes(const ProxyFlags& flags);
+
+// Null: nobody is to be asked for logprobs. Errors: InvalidArgument.
+absl::StatusOr<std::unique_ptr<proxy::LogprobAsker>> LogprobAskerFor(const ProxyFlags& flags);
+// The policy as a tag of a run; empty where there is none.
+Tags LogprobTags(const ProxyFlags& flags);
 
 Options RecorderOptionsFor(const std::string& store, const std::string& service,
                            std::vector<std::string> secrets, const Context& context);

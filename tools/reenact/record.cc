@@ -12,10 +12,13 @@
 #include <CLI/CLI.hpp>
 
 #include "clock_shim/frozen_process.h"
+#include "recorder/proxy/address_rules.h"
 #include "recorder/proxy/proxy.h"
 #include "reenact/reenact.hpp"
 #include "schema/recorded_command.h"
+#include "schema/unobserved.h"
 #include "tools/reenact/child_program.h"
+#include "tools/reenact/mcp_recording_peer.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/proxy_environment.h"
 #include "tools/reenact/proxy_flags.h"
@@ -32,8 +35,6 @@ constexpr int kExitSignalled = 128;
 
 constexpr int64_t kProxyGraceMs = 1000;
 constexpr int64_t kStoreDeadlineMs = 10'000;
-// A credential that is shorter would eat ordinary text.
-constexpr size_t kShortestSecret = 8;
 
 struct RecordOptions {
   std::string service;
@@ -43,17 +44,6 @@ struct RecordOptions {
   bool random = false;
   ProxyFlags proxy;
 };
-
-schema::Tags Environment() {
-  schema::Tags environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
 
 void SetVariable(const std::string& name, std::string value, schema::Tags* environment) {
   std::erase_if(*environment, [&](const auto& variable) { return variable.first == name; });
@@ -75,16 +65,6 @@ void ReadGit(schema::RecordedCommand* command) {
       OutputOf({"git", "--no-optional-locks", "-C", command->directory, "status", "--porcelain",
                 "--untracked-files=no"});
   command->git_dirty = changes && !changes->empty();
-}
-
-// Values of variables that are credentials by their name; they are to be found in no record.
-std::vector<std::string> SecretsOf(const schema::Tags& environment) {
-  std::vector<std::string> secrets;
-  for (const auto& [name, value] : environment) {
-    if (value.size() < kShortestSecret) continue;
-    if (schema::CommandVariable(name, value).second != value) secrets.push_back(value);
-  }
-  return secrets;
 }
 
 schema::RecordedCommand DescribeCommand(const RecordOptions& options, const Context& context,
@@ -122,6 +102,7 @@ RunInfo DescribeRun(const schema::RecordedCommand& command, const RecordOptions&
     const size_t equals = tag.find('=');
     info.tags.emplace_back(tag.substr(0, equals), tag.substr(equals + 1));
   }
+  for (auto& tag : LogprobTags(options.proxy)) info.tags.push_back(std::move(tag));
   return info;
 }
 
@@ -139,6 +120,23 @@ std::vector<std::string> NotFrozen(const clock_shim::FrozenReport& report,
   std::vector<std::string> programs = report.unreached;
   if (!report.reached) programs.insert(programs.begin(), program);
   return programs;
+}
+
+// What is known to have passed by, so that nobody believes that it was captured. `own`: the address
+// of the proxy.
+void AddUnobserved(const clock_shim::FrozenReport& frozen, const proxy::ProxyReport& report,
+                   const std::vector<std::string>& not_frozen, std::string_view own, Run* run) {
+  schema::Unobserved unobserved{.programs = not_frozen};
+  // What is this machine is told by its port, among the peers.
+  for (const std::string& name : frozen.names) {
+    if (!proxy::IsLoopbackAuthority(name)) unobserved.names.push_back(name);
+  }
+  for (const std::string& peer : frozen.peers) {
+    if (peer != own) unobserved.peers.push_back(peer);
+  }
+  for (const auto& [host, count] : report.not_seen) unobserved.tunnels.push_back(host);
+  const schema::Component component = schema::ToComponent(std::move(unobserved));
+  run->AddComponent({component.kind, component.name, component.version, component.content.bytes});
 }
 
 void EndRun(const schema::CommandEnd& end, Run* run) {
@@ -202,10 +200,12 @@ int Record(const RecordOptions& options, const Context& context) {
   }
   auto extra = ParseRoutes(options.proxy);
   if (!extra.ok()) return Fail(context, extra.status());
+  auto asker = LogprobAskerFor(options.proxy);
+  if (!asker.ok()) return Fail(context, asker.status());
   auto place = FindStore(context);
   if (!place.ok()) return Fail(context, place.status());
   const ForwardedSignals signals;
-  const schema::Tags environment = Environment();
+  const schema::Tags environment = OwnEnvironment();
   const ProxyEnvironment prepared =
       ProxyEnvironmentFor(environment, *extra, !options.no_http_proxy);
   for (const std::string& warning : prepared.warnings) Note(context, warning);
@@ -220,9 +220,16 @@ int Record(const RecordOptions& options, const Context& context) {
   if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
   Run run = recorder.StartRun(DescribeRun(command, options, service));
   Recorded recorded{.run_id = run.run_id(), .store = place->path};
-  auto proxy =
-      proxy::Proxy::Start(ProxyOptionsFor(options.proxy, prepared.routes, &recorder, &run));
+  proxy::ProxyOptions door = ProxyOptionsFor(options.proxy, prepared.routes, &recorder, &run);
+  door.planner = asker->get();
+  auto proxy = proxy::Proxy::Start(std::move(door));
   if (!proxy.ok()) return Fail(context, proxy.status());
+
+  auto hub = replayer::McpHub::Start((*frozen)->folder() + "/mcp",
+                                     [&run](const replayer::McpSession& session) {
+                                       return std::make_unique<McpRecordingPeer>(&run, session);
+                                     });
+  if (!hub.ok()) return Fail(context, hub.status());
 
   ChildOptions child{.argv = context.command,
                      .environment = environment,
@@ -233,7 +240,10 @@ int Record(const RecordOptions& options, const Context& context) {
   for (auto& [name, value] : (*frozen)->Environment()) {
     SetVariable(name, std::move(value), &child.environment);
   }
+  SetVariable(replayer::kMcpSocketVariable, (*frozen)->folder() + "/mcp", &child.environment);
   const absl::StatusOr<schema::CommandEnd> end = RunChild(child, signals);
+  (*hub)->Drain(kProxyGraceMs);
+  hub->reset();
   (*proxy)->Stop(kProxyGraceMs);
   recorded.report = (*proxy)->report();
   if (!end.ok()) {
@@ -241,7 +251,11 @@ int Record(const RecordOptions& options, const Context& context) {
     return FailToStart(context, end.status());
   }
   AddTape(**frozen, &run);
-  recorded.clock_not_frozen = NotFrozen((*frozen)->report(), command.argv[0]);
+  const clock_shim::FrozenReport frozen_report = (*frozen)->report();
+  recorded.clock_not_frozen = NotFrozen(frozen_report, command.argv[0]);
+  const std::string own_url = (*proxy)->url();
+  AddUnobserved(frozen_report, recorded.report, recorded.clock_not_frozen,
+                own_url.substr(own_url.rfind('/') + 1), &run);
   EndRun(*end, &run);
   recorder.Flush(kStoreDeadlineMs);
   recorded.lost = LostRecords(recorder.metrics());
@@ -290,6 +304,7 @@ void AddRecordVerb(CLI::App* app, Context* context) {
   verb->add_flag("--no-http-proxy", options->no_http_proxy,
                  "leave HTTP_PROXY alone: plain http:// calls are seen by --route only");
   AddProxyFlags(verb, &options->proxy);
+  AddLogprobFlag(verb, &options->proxy);
 }
 
 }  // namespace reenact::tools

@@ -38,6 +38,15 @@ std::string StateText(const schema::RecordedRun& recorded, const Style& style) {
   return style(state == EndState::kComplete ? Ink::kGreen : Ink::kRed, text);
 }
 
+// What a run is to its parent.
+std::string Relation(const schema::Run& run) {
+  if (run.origin != schema::RunOrigin::kReplay) return "";
+  for (const auto& [name, value] : run.tags) {
+    if (name == "reenact.fork_from") return " (this is a fork of it, from step " + value + ")";
+  }
+  return " (this is a replay of it)";
+}
+
 std::string HeaderText(const RunView& view, const Style& style) {
   const schema::RecordedRun& recorded = *view.recorded;
   const schema::Run& run = recorded.run;
@@ -52,9 +61,7 @@ std::string HeaderText(const RunView& view, const Style& style) {
   out += Line("started", started);
   out += Line("state", StateText(recorded, style));
   if (!run.parent.IsZero()) {
-    const bool replay = run.origin == schema::RunOrigin::kReplay;
-    out +=
-        Line("parent", schema::ToString(run.parent) + (replay ? " (this is a replay of it)" : ""));
+    out += Line("parent", schema::ToString(run.parent) + Relation(run));
   }
   if (run.origin == schema::RunOrigin::kImported) out += Line("origin", "imported");
   if (!run.trace_id.empty()) out += Line("trace", Printable(run.trace_id));

@@ -86,7 +86,13 @@ void AddVerifyVerb(CLI::App* app, Context* context) {
       app, context,
       {.name = "verify",
        .summary = "Is what was recorded what is there? Names the first record that does not fit",
-       .example = "  reenact verify\n  reenact verify refund.reenact"},
+       .example =
+           "  reenact verify\n  reenact verify refund.reenact\n"
+           "\n"
+           "Files are read as they lie, and nothing is written, on purpose: evidence is not\n"
+           "changed by looking at it. What a dead process left in memory is not yet in a file,\n"
+           "so not verified; `reenact doctor --recover`, or whoever opens the store next,\n"
+           "writes it down."},
       [path, context] { return Verify(*path, *context); });
   verb->add_option("PATH", *path, "a store, a bundle or a segment; else the store");
 }

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""`reenact fork`: a recorded program runs again, live from one step on. A provider on loopback counts what
+reaches it, so that nothing goes live which should not, and the fork is read and compared."""
+
+import argparse
+import http.server
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+
+AGENT = """
+import json, os, time, urllib.error, urllib.request
+
+BASE = os.environ["OPENAI_BASE_URL"]
+KEY = os.environ["OPENAI_API_KEY"]
+
+def ask(prompt):
+    body = json.dumps({"model": "m1", "messages": [{"role": "user", "content": prompt}], "temperature": 0.5})
+    request = urllib.request.Request(BASE + "/chat/completions", body.encode(),
+                                     {"content-type": "application/json", "authorization": "Bearer " + KEY})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["choices"][0]["message"]["content"]
+    except urllib.error.HTTPError as error:
+        print("refused", error.code, error.read().decode())
+        raise SystemExit(4)
+
+plan = ask("plan")
+with urllib.request.urlopen(BASE.split("/openai")[0] + "/kb/search?q=refunds") as answer:
+    found = answer.read().decode()
+final = ask("answer from " + found)
+print(plan, found, final)
+"""
+
+KEY = "sk-test-fork-0123456789abcdef"
+
+
+class Provider(http.server.BaseHTTPRequestHandler):
+    """Says who it is and how often it was asked: no answer can be invented, or be another's."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append((self.path, body, self.headers["authorization"]))
+        said = "%s %s %d" % (self.server.mood, body["model"], len(self.server.asked))
+        self.reply({"id": "chatcmpl-1", "object": "chat.completion", "model": body["model"],
+                    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]})
+
+    def do_GET(self):
+        self.server.asked.append((self.path, None, None))
+        self.reply({"found": len(self.server.asked)})
+
+    def reply(self, value):
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Case:
+    def __init__(self, reenact, folder, upstream):
+        self.reenact, self.folder, self.upstream = reenact, folder, upstream
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8", "OPENAI_API_KEY": KEY,
+                            "REENACT_STORE": folder + "/store"}
+
+    def run(self, *words, **more):
+        return subprocess.run([self.reenact, *words], cwd=self.folder, text=True, capture_output=True,
+                              env=dict(self.environment, **more), timeout=60)
+
+    def json(self, *words):
+        done = self.run(*words, "--json")
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    def fork(self, *words, mood="live", code=0):
+        """What the fork printed as JSON, and what reached the provider."""
+        self.upstream.asked.clear()
+        self.upstream.mood = mood
+        status, told = self.json("fork", *words)
+        assert status == code, (status, told)
+        return told, list(self.upstream.asked)
+
+
+def check_model_only(case, run):
+    told, asked = case.fork(run, "--from", "2", "--live", "model", "--model", "m2", "--set", "temperature=0",
+                            "--set", 'messages[0].content=Be "brief".')
+    assert told["from_tape"] == 2 and told["live_model"] == 1 and told["live_other"] == 0, told
+    assert told["parent"] == run and told["divergences"] == [] and told["network_refused"] == 0, told
+    ((path, body, authorization),) = asked
+    assert path == "/v1/chat/completions" and authorization == "Bearer " + KEY, asked
+    assert body == {"model": "m2", "messages": [{"role": "user", "content": 'Be "brief".'}], "temperature": 0}, body
+    code, shown = case.json("show", told["run"])
+    assert code == 0 and [event["name"] for event in shown["run"]["events"]] == ["chat", "GET kb", "chat"], shown
+    sent = case.run("show", told["run"], "--event", "2", "--raw", "request").stdout
+    assert json.loads(sent) == body, sent
+    assert "fork of it, from step 2" in case.run("show", told["run"]).stdout
+    code, difference = case.json("diff", run, told["run"])
+    assert code == 1 and "m2" in json.dumps(difference), difference
+    return told["run"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reenact", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, \
+            http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider) as upstream:
+        upstream.daemon_threads = True
+        upstream.asked, upstream.mood = [], "first"
+        threading.Thread(target=upstream.serve_forever, daemon=True).start()
+        case = Case(options.reenact, folder, upstream)
+        agent = pathlib.Path(folder, "agent.py")
+        agent.write_text(AGENT)
+        url = "http://127.0.0.1:%d" % upstream.server_port
+        done = case.run("record", "--route", "kb=%s/base" % url, "--capture-output", "--", sys.executable, str(agent),
+                        OPENAI_BASE_URL=url + "/v1")
+        assert done.returncode == 0, done.stderr
+        run = re.search(r"reenact replay (\w+)", done.stderr).group(1)
+        check_model_only(case, run)
+        upstream.shutdown()
+        kept = [path for path in pathlib.Path(folder, "store").rglob("*") if path.is_file()]
+        assert kept and not any(KEY.encode() in path.read_bytes() for path in kept), kept
+    print("forked live, and compared")
+
+
+if __name__ == "__main__":
+    main()
