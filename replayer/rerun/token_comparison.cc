@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "replayer/analysis/first_divergence.h"
