@@ -9,7 +9,7 @@ import sys
 
 VERBS = ["record", "proxy", "list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
-         "replay", "rerun", "diagnose", "serve", "fixture add", "fixture run", "fixture update",
+         "replay", "rerun", "diagnose", "explain", "envelope", "serve", "fixture add", "fixture run", "fixture update",
          "export", "import", "verify", "doctor",
          "engine generate", "engine score", "engine serve", "engine check", "engine bench"]
 

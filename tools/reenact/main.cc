@@ -159,6 +159,8 @@ int Main(int argc, char** argv) {
   AddForkVerb(&app, &context);
   AddRerunVerb(&app, &context);
   AddDiagnoseVerb(&app, &context);
+  AddExplainVerb(&app, &context);
+  AddEnvelopeVerb(&app, &context);
   AddServeVerb(&app, &context);
   AddFixtureVerb(&app, &context);
   AddExportVerb(&app, &context);

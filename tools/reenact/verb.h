@@ -65,6 +65,8 @@ void AddMcpVerb(CLI::App* app, Context* context);
 void AddReplayVerb(CLI::App* app, Context* context);
 void AddRerunVerb(CLI::App* app, Context* context);
 void AddDiagnoseVerb(CLI::App* app, Context* context);
+void AddExplainVerb(CLI::App* app, Context* context);
+void AddEnvelopeVerb(CLI::App* app, Context* context);
 void AddForkVerb(CLI::App* app, Context* context);
 void AddServeVerb(CLI::App* app, Context* context);
 void AddFixtureVerb(CLI::App* app, Context* context);
