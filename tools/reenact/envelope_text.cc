@@ -1,5 +1,6 @@
 #include "tools/reenact/envelope_text.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "local_engine/engine/stock_schedule.h"
@@ -10,7 +11,8 @@ namespace {
 using explain::Envelope;
 using explain::ReachedAnswer;
 
-constexpr size_t kShownText = 70;
+constexpr size_t kShownText = 160;
+constexpr size_t kShownSettings = 3;  // Of each answer; --json has all.
 
 std::string Sentence(const EnvelopeReport& report) {
   const size_t count = report.envelope.answers.size();
@@ -18,6 +20,9 @@ std::string Sentence(const EnvelopeReport& report) {
                      Counted(report.envelope.runs, "run");
   if (report.recorded)
     return text + (count > 1 ? ", the recorded one among them." : ", the recorded one.");
+  if (report.n1_is_recorded) {
+    return text + ", and not the recorded one, which is that of profile n1.";
+  }
   if (report.schedule_reproduces) {
     return text + ", and the recorded schedule the recorded one.";
   }
@@ -40,8 +45,12 @@ std::string AnswerText(const EnvelopeReport& report, size_t index) {
     text += "\n";
   }
   text += "              reached by " + Counted(reached.runs, "run");
-  for (size_t i = 0; i < reached.settings.size(); ++i) {
+  const size_t count = reached.settings.size();
+  for (size_t i = 0; i < std::min(count, kShownSettings); ++i) {
     text += (i == 0 ? ", throughout under " : "; ") + reached.settings[i];
+  }
+  if (count > kShownSettings) {
+    text += "; and " + Counted(static_cast<int64_t>(count - kShownSettings), "setting") + " more";
   }
   return text + "\n";
 }
@@ -61,8 +70,9 @@ std::string RenderEnvelope(const EnvelopeReport& report, const Style& style) {
                 static_cast<long long>(envelope.noise_samples));
   text += "  noise       " + std::string(noise) + "; " + Counted(envelope.near_ties, "near-tie") +
           " below it\n";
-  if (report.draws)
+  if (report.draws) {
     text += "  branches    none: the answer is drawn, and its margins alone decide nothing\n";
+  }
   if (envelope.not_visited > 0) {
     text += "  not visited " + Counted(envelope.not_visited, "schedule") + ": --max-runs\n";
   }
@@ -93,6 +103,7 @@ void WriteEnvelope(const EnvelopeReport& report, JsonWriter* json) {
   json->BoolField("has_schedule", report.has_schedule);
   json->BoolField("schedule_reproduces", report.schedule_reproduces);
   json->TextField("n1_text", report.n1_text);
+  json->BoolField("n1_is_recorded", report.n1_is_recorded);
   json->Key("answers");
   json->BeginArray();
   for (size_t i = 0; i < envelope.answers.size(); ++i) {

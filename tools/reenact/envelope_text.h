@@ -22,6 +22,7 @@ struct EnvelopeReport {
   std::optional<size_t> recorded;  // Index of the reached answer that is the recorded one.
   std::optional<size_t> n1;
   std::string n1_text;
+  bool n1_is_recorded = false;
   bool has_schedule = false;         // The record tells its own,
   bool schedule_reproduces = false;  // which gives the recorded answer.
   bool draws = false;
