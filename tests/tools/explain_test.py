@@ -225,6 +225,10 @@ def judged_and_by_time(explanations):
 def envelope(explanations):
     """What load reaches of a call; the schedule that a stock server told gives its answer exactly."""
     model = ("--model", explanations.model)
+    explanations.orders.total = 129900
+    both = explanations.json("envelope", explanations.record_client(), *model, code=1)
+    assert both["recorded_reached"] and len(both["answers"]) > 1, both
+    explanations.orders.total = 12000
     steady = explanations.json("envelope", explanations.record_client(), *model)
     assert steady["recorded_reached"] and len(steady["answers"]) == 1 and not steady["has_schedule"], steady
     assert steady["answers"][0]["recorded"] and steady["answers"][0]["n1"], steady
