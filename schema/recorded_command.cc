@@ -166,6 +166,14 @@ bool IsCredentialVariable(std::string_view name) {
   return internal::IsCredentialKey(name) || EndsInCredentialWord(name);
 }
 
+// Unlike a variable, "--sort-key" is no credential, and the program needs it.
+bool IsCredentialOption(std::string_view name) {
+  const auto ends_in = [name](std::string_view word) {
+    return name.ends_with(word) && !internal::IsCredentialKey(name);
+  };
+  return IsCredentialVariable(name) && !ends_in("key") && !ends_in("pat");
+}
+
 }  // namespace
 
 std::string EntryOf(const RecordedCommand& command) {
@@ -255,6 +263,26 @@ std::pair<EndState, std::string> EndStateOf(const CommandEnd& end) {
 std::pair<std::string, std::string> CommandVariable(std::string_view name, std::string_view value) {
   const bool hidden = !value.empty() && IsCredentialVariable(name);
   return {std::string(name), std::string(hidden ? kRedactedMark : value)};
+}
+
+std::vector<std::string> CommandArguments(const std::vector<std::string>& argv) {
+  std::vector<std::string> kept;
+  bool is_value = false;  // Of the option before.
+  for (const std::string& argument : argv) {
+    const size_t name = std::min(argument.find_first_not_of('-'), argument.size());
+    const size_t equals = std::min(argument.find('=', name), argument.size());
+    const bool counts =
+        !kept.empty() && IsCredentialOption(std::string_view(argument).substr(name, equals - name));
+    if (is_value && name == 0) {
+      kept.emplace_back(kRedactedMark);
+    } else if (counts && equals + 1 < argument.size()) {
+      kept.push_back(argument.substr(0, equals + 1) + std::string(kRedactedMark));
+    } else {
+      kept.push_back(argument);
+    }
+    is_value = counts && name == 2 && equals == argument.size();
+  }
+  return kept;
 }
 
 }  // namespace reenact::schema

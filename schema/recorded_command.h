@@ -83,6 +83,11 @@ std::pair<EndState, std::string> EndStateOf(const CommandEnd& end);
 // other ways are found by redaction, as in every input.
 std::pair<std::string, std::string> CommandVariable(std::string_view name, std::string_view value);
 
+// A command line as it is kept: the values of "--api-key=VALUE", "--token VALUE" and
+// "DB_PASSWORD=VALUE" are kRedactedMark. What is recorded so runs again with the mark in their
+// place.
+std::vector<std::string> CommandArguments(const std::vector<std::string>& argv);
+
 }  // namespace reenact::schema
 
 #endif  // REENACT_SCHEMA_RECORDED_COMMAND_H_

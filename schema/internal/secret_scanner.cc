@@ -31,6 +31,14 @@ bool IsBeforeEscape(std::string_view text, size_t at) {
   return near.substr(0, next_end).find('\\') != std::string_view::npos;
 }
 
+// A secret that ends in what an armoured key begins with: the key is part of it.
+size_t EndWithArmour(std::string_view text, const TextSpan& span) {
+  const size_t armour = text.substr(span.begin, span.end - span.begin).find("-----BEGIN");
+  if (armour == std::string_view::npos) return span.end;
+  const std::optional<TextSpan> key = MatchPrivateKey(text, span.begin + armour);
+  return key ? std::max(span.end, key->end) : span.end;
+}
+
 }  // namespace
 
 SecretScanner::SecretScanner(const std::vector<std::string>& secrets,
@@ -56,6 +64,7 @@ std::vector<TextSpan> SecretScanner::Find(std::string_view text) const {
       std::optional<TextSpan> found = FindAt(text, at, *trigger);
       if (!found) continue;
       TextSpan span = OutsideEscapes(text, *found);
+      span.end = EndWithArmour(text, span);
       if (!spans.empty() && span.begin < spans.back().end) {  // The same secret, seen again.
         span.begin = spans.back().begin;
         span.end = std::max(span.end, spans.back().end);

@@ -100,5 +100,17 @@ TEST(RecordedCommand, ValuesOfCredentialsAreNotKept) {
   EXPECT_EQ(CommandVariable("OPENAI_API_KEY", "").second, "");
 }
 
+TEST(RecordedCommand, CredentialsAmongTheArgumentsAreNotKept) {
+  using Words = std::vector<std::string>;
+  const std::string mark(kRedactedMark);
+  EXPECT_EQ(CommandArguments(Words{"agent", "--token=hunter22", "--api-key", "hunter22", "x"}),
+            (Words{"agent", "--token=" + mark, "--api-key", mark, "x"}));
+  EXPECT_EQ(CommandArguments(Words{"env", "DB_PASSWORD=hunter22", "agent"}),
+            (Words{"env", "DB_PASSWORD=" + mark, "agent"}));
+  const Words plain = {"token",          "--sort-key", "name", "--token", "--verbose",
+                       "--max-tokens=5", "-",          "--",   "",        "="};
+  EXPECT_EQ(CommandArguments(plain), plain);
+}
+
 }  // namespace
 }  // namespace reenact::schema

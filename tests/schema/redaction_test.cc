@@ -84,6 +84,18 @@ TEST(Redaction, ValuesOfKnownFormAreFoundAnywhere) {
   }
 }
 
+TEST(Redaction, AKeyThatFollowsASecretWithoutABlankGoesWithIt) {
+  const std::string key =
+      "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\nabc==\\n-----END RSA PRIVATE KEY-----";
+  for (const std::string& secret :
+       {std::string("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1"), std::string(kKey),
+        std::string("Bearer abcDEF0123456789abcDEF"), std::string("password=hunter2Horse")}) {
+    const std::string redacted = Redact("{\"text\":\"" + secret + key + " and\"}");
+    EXPECT_EQ(redacted.find("MIIE"), std::string::npos) << redacted;
+    EXPECT_TRUE(redacted.ends_with("[redacted] and\"}")) << redacted;
+  }
+}
+
 TEST(Redaction, WordsThatOnlyLookAlikeStay) {
   for (const char* text : {"disk-usage-of-the-whole-machine", "sk-short", "AKIA1234",
                            "risk-assessment-and-mitigation-plan", "eyJ.eyJ", "ghp_123",

@@ -71,7 +71,7 @@ schema::RecordedCommand DescribeCommand(const RecordOptions& options, const Cont
                                         const schema::Tags& environment,
                                         const ProxyEnvironment& proxy) {
   schema::RecordedCommand command;
-  command.argv = context.command;
+  command.argv = schema::CommandArguments(context.command);
   command.directory = WorkingDirectory();
   for (const auto& [name, value] : environment) {
     command.environment.push_back(schema::CommandVariable(name, value));

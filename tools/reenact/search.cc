@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "schema/redaction.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/run_view.h"
 #include "tools/reenact/text_table.h"
@@ -92,7 +93,8 @@ int Search(const SearchOptions& options, const Context& context) {
   if (context.json) {
     PrintJson(*hits, more, &indexes);
   } else if (hits->empty()) {
-    Note(context, "not found: \"" + options.text + "\"");
+    // Who looks for a key that leaked does not want it in a log.
+    Note(context, "not found: \"" + schema::RedactBody(options.text, {}).bytes + "\"");
   } else {
     PrintTable(*hits, context, &indexes);
   }
