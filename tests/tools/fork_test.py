@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`reenact fork`: a recorded program runs again, live from one step on. A provider on loopback counts what
-reaches it, so that nothing goes live which should not, and the fork is read and compared."""
+reaches it, so that nothing goes live which should not, and the fork is read, compared, replayed and forked again."""
 
 import argparse
 import http.server
@@ -34,6 +34,8 @@ with urllib.request.urlopen(BASE.split("/openai")[0] + "/kb/search?q=refunds") a
     found = answer.read().decode()
 final = ask("answer from " + found)
 print(plan, found, final)
+if final.startswith("again"):
+    print(ask("once more"))
 """
 
 KEY = "sk-test-fork-0123456789abcdef"
@@ -78,7 +80,7 @@ class Case:
                               env=dict(self.environment, **more), timeout=60)
 
     def json(self, *words):
-        done = self.run(*words, "--json")
+        done = self.run("--json", *words)
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
 
@@ -109,9 +111,48 @@ def check_model_only(case, run):
     return told["run"]
 
 
+def check_replayed(case, fork):
+    """The tape of a fork has what the program asked, though something else was sent."""
+    case.upstream.asked.clear()
+    code, told = case.json("replay", fork)
+    (outcome,) = told["outcomes"]
+    assert code == 0 and outcome["replay"]["verdict"] == "reproduced", json.dumps(outcome, indent=1)
+    assert outcome["replay"]["calls_served"] == 3 and case.upstream.asked == [], outcome
+
+
+def check_forked_again(case, fork):  # cases/replay.md 27
+    told, asked = case.fork(fork, "--from", "2", "--live", "model", mood="again")
+    assert told["parent"] == fork and told["from_tape"] == 2 and told["live_model"] == 2, told
+    assert [body["model"] for _, body, _ in asked] == ["m1", "m1"], asked
+
+
+def check_tools_too(case, run):
+    told, asked = case.fork(run, "--from", "1")
+    assert (told["from_tape"], told["live_model"], told["live_other"]) == (1, 1, 1), told
+    assert [path for path, _, _ in asked] == ["/base/search?q=refunds", "/v1/chat/completions"], asked
+
+
+def check_refusals(case, run, agent, sdk_store):
+    told, asked = case.fork(run, "--from", "2", "--live", "model", "--set", "tools[0].name=x", code=3)
+    assert told["without_effect"] == ["--set tools[0].name=x"] and len(asked) == 1, (told, asked)
+    changed = pathlib.Path(case.folder, "changed.py")
+    changed.write_text(agent.read_text().replace('ask("plan")', 'ask("another plan")'))
+    told, asked = case.fork(run, "--from", "2", "--", sys.executable, str(changed), code=1)
+    assert asked == [] and told["refused"] == 1 and "messages[0].content" in told["divergences"][0], (told, asked)
+    # A tool call past the step that the tape does not have, where only the model may go live.
+    changed.write_text(agent.read_text().replace("q=refunds", "q=returns"))
+    told, asked = case.fork(run, "--from", "1", "--live", "model", "--", sys.executable, str(changed), code=1)
+    assert asked == [] and told["refused"] == 1, (told, asked)
+    for words in (["--from", "4"], ["--from", "2", "--set", "temperature"], ["--from", "2", "--live", "clock"]):
+        assert case.run("fork", run, *words).returncode == 2, words
+    done = case.run("fork", "last", "--from", "0", REENACT_STORE=sdk_store)
+    assert done.returncode == 2 and "SDK" in done.stderr, done.stderr
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reenact", required=True)
+    parser.add_argument("--make-store", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, \
             http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider) as upstream:
@@ -126,11 +167,17 @@ def main():
                         OPENAI_BASE_URL=url + "/v1")
         assert done.returncode == 0, done.stderr
         run = re.search(r"reenact replay (\w+)", done.stderr).group(1)
-        check_model_only(case, run)
+        fork = check_model_only(case, run)
+        check_replayed(case, fork)
+        check_forked_again(case, fork)
+        check_tools_too(case, run)
+        sdk_store = folder + "/sdk"
+        subprocess.run([options.make_store, "right", sdk_store], check=True, stdout=subprocess.DEVNULL)
+        check_refusals(case, run, agent, sdk_store)
         upstream.shutdown()
         kept = [path for path in pathlib.Path(folder, "store").rglob("*") if path.is_file()]
         assert kept and not any(KEY.encode() in path.read_bytes() for path in kept), kept
-    print("forked live, and compared")
+    print("forked live, compared, replayed and forked again")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,79 @@
 #!/usr/bin/env python3
-"""`reenact mcp`: a session of MCP is recorded as it passes, into the run of `reenact record`, and
-played back without a server."""
+"""`reenact mcp`: a session of MCP is recorded as it passes, into the run of `reenact record` or into one of its own,
+and played back without a server; what a session over HTTP does, the proxy does with it too."""
 
 import argparse
+import http.server
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).parent
+
+HTTP_CLIENT = """
+import json, os, urllib.request
+
+URL = os.environ["OPENAI_BASE_URL"].split("/openai")[0] + "/tools/mcp"
+headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+def post(message):
+    with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(message).encode(), headers)) as answer:
+        session = answer.headers["mcp-session-id"]
+        if session:
+            headers["mcp-session-id"] = session
+        print(answer.status, answer.headers["content-type"], answer.read().decode())
+
+post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}})
+post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "weather", "arguments": {}}})
+with urllib.request.urlopen(urllib.request.Request(URL, None, headers, method="DELETE")) as answer:
+    print("session ended", answer.status, "mcp-session-id" in headers)
+"""
+
+
+class HttpServer(http.server.BaseHTTPRequestHandler):
+    """MCP over streamable HTTP: a session, answers as JSON and as a stream of events."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": {"number": self.server.count()}}
+        if message["method"] == "initialize":
+            return self.reply(200, "application/json", json.dumps(answer), session=True)
+        if self.headers["mcp-session-id"] not in (SESSION, None):
+            return self.reply(404, "application/json", "{}")
+        if "id" not in message:
+            return self.reply(202, "application/json", "")
+        progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1}}
+        self.reply(200, "text/event-stream", "".join("data: %s\n\n" % json.dumps(part) for part in (progress, answer)))
+
+    def do_DELETE(self):
+        self.reply(200, "application/json", "")
+
+    def reply(self, status, kind, body, session=False):
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        if session:
+            self.send_header("Mcp-Session-Id", SESSION)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def count(self):
+        return self.server.count()
+
+    def log_message(self, *_):
+        pass
+
+
+SESSION = "session-1868a90c-4f3e-8a4b"
+
 
 def initialize(version="2025-11-25"):
     return [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": version}}, {"await": 0},
@@ -107,6 +170,74 @@ def check_miss(case):
     assert "mcp_client" in derived, derived
 
 
+def check_alone(case):
+    """Without a run of `reenact record`; ids and progress tokens are others the second time."""
+    def play(number, *words):
+        lines = [json.dumps(step) for step in initialize("2026-07-28") + [
+            call(number, "weather", {"city": "Oslo"}, token=number)] if "await" not in step]
+        return subprocess.run([case.reenact, "mcp", *words, "--", *case.server], input="\n".join(lines) + "\n", text=True,
+                              capture_output=True, env=case.environment, timeout=60)
+
+    recorded = play(5)
+    assert recorded.returncode == 0 and "degrees" in recorded.stdout, recorded
+    run = re.search(r"run (\w{26}) in ", recorded.stderr).group(1)
+    before = case.started()
+    played = play(6, "--replay", run)
+    assert played.returncode == 0 and case.started() == before, played
+    swapped = recorded.stdout.replace('"id": 5', '"id": 6').replace('"progressToken": 5', '"progressToken": 6')
+    assert sorted(played.stdout.splitlines()) == sorted(swapped.splitlines()), (played.stdout, swapped)
+    missed = subprocess.run([case.reenact, "mcp", "--replay", run, "--name", "python3 mcp_server.py"], text=True, capture_output=True,
+                            input=json.dumps(call(9, "weather", {"city": "Bergen"})) + "\n", env=case.environment, timeout=60)
+    error = json.loads(missed.stdout.splitlines()[-1])
+    assert missed.returncode == 1 and error["id"] == 9 and "params.arguments.city" in error["error"]["message"], missed
+
+
+def check_server_that_dies(case):
+    script = initialize() + [call(1, "die"), {"await": 1}]
+    done, shown = case.record(script)
+    assert "status 3" in done.stdout and "end of the server's output" in done.stdout, done.stdout
+    (event,) = [event for event in shown["run"]["events"] if event["name"] == "die"]
+    assert event["end_state"] == "reset" and "exit status 3" in event["end_detail"], event
+    before = case.started()
+    code, replay = case.replay()
+    assert replay["calls_served"] == replay["calls_on_tape"], json.dumps(replay, indent=1)
+    assert case.started() == before
+
+
+def check_bad_lines(case):
+    """Neither what is no UTF-8, nor a line of megabytes, nor an end without one, stops or changes anything."""
+    big = json.dumps(call(1, "weather", {"city": "x" * 5_000_000})).encode()
+    sent = b"\xff\xfe{\n" + big + b"\n" + b'{"half'
+    done = subprocess.run([case.reenact, "mcp", "--", "/bin/cat"], input=sent, capture_output=True, env=case.environment,
+                          timeout=60)
+    assert done.returncode == 0 and done.stdout == sent, (done.returncode, len(done.stdout), done.stderr)
+    shown = case.show(re.search(r"run (\w{26}) in ", done.stderr.decode()).group(1))
+    names = sorted(event["name"] for event in shown["run"]["events"])
+    assert [name for name in names if name != "server message"] == ["malformed", "malformed", "weather"], names
+    missing = case.run("mcp", "--", "/no/such/server")
+    assert missing.returncode == 127, missing
+    assert case.run("mcp").returncode == 2
+
+
+def check_http(case):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), HttpServer) as upstream:
+        upstream.daemon_threads = True
+        numbers = iter(range(1000))
+        upstream.count = lambda: next(numbers)
+        threading.Thread(target=upstream.serve_forever, daemon=True).start()
+        agent = pathlib.Path(case.folder, "http_client.py")
+        agent.write_text(HTTP_CLIENT)
+        done = case.run("record", "--capture-output", "--route", "tools=http://127.0.0.1:%d" % upstream.server_port, "--",
+                        sys.executable, str(agent))
+        assert done.returncode == 0 and "text/event-stream" in done.stdout, (done.stdout, done.stderr)
+        assert "session ended 200 True" in done.stdout, done.stdout
+        upstream.shutdown()
+    names = [event["name"] for event in case.show()["run"]["events"]]
+    assert names[:3] == ["initialize", "notifications/initialized", "weather"], names
+    code, replay = case.replay()
+    assert code == 0 and replay["verdict"] == "reproduced", json.dumps(replay, indent=1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--reenact", required=True)
@@ -116,8 +247,13 @@ def main():
         check_nothing_changes(case)
         check_session(case)
         check_miss(case)
+        check_alone(case)
+        check_server_that_dies(case)
+        check_bad_lines(case)
+        check_http(case)
         kept = [path for path in pathlib.Path(folder, "store").rglob("*") if path.is_file()]
-        assert kept and not any(b"wk-0123456789abcdef" in path.read_bytes() for path in kept), kept
+        for secret in (SESSION, "wk-0123456789abcdef"):
+            assert kept and not any(secret.encode() in path.read_bytes() for path in kept), secret
     print("sessions recorded as they were, and played without a server")
 
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -205,9 +206,14 @@ int Pass(replayer::McpPeer* peer, const ForwardedSignals& signals, const Context
   return end->signal != 0 ? kExitSignalled + end->signal : end->exit_status;
 }
 
+// Clients forget whom to tell of progress as soon as the result is read; what was written between
+// is read before it only if the client gets it by itself, as from a server that works in between.
+constexpr std::chrono::milliseconds kBetweenLines{5};
+
 bool Say(const replayer::McpReply& reply) {
-  for (const std::string& line : reply.lines) {
-    if (!WriteAll(STDOUT_FILENO, line + '\n')) return false;
+  for (size_t i = 0; i < reply.lines.size(); ++i) {
+    if (i > 0) std::this_thread::sleep_for(kBetweenLines);
+    if (!WriteAll(STDOUT_FILENO, reply.lines[i] + '\n')) return false;
   }
   return !reply.server_gone;
 }

@@ -66,6 +66,7 @@ class ProxyTest : public ::testing::Test {
     settings.connect_timeout_ms = 5000;
     settings.ca_file = ca_file_;
     settings.recorder = &recorder_;
+    settings.planner = planner_;
     if (one_run) {
       run_ = recorder_.StartRun({.entry = "test"});
       settings.run = &run_;
@@ -117,6 +118,7 @@ class ProxyTest : public ::testing::Test {
 
   TempFolder folder_;
   std::string ca_file_;
+  proxy::RequestPlanner* planner_ = nullptr;  // Outlives the proxy: Stop before it ends.
   Recorder recorder_;
   reenact::Run run_;
   std::unique_ptr<proxy::Proxy> proxy_;
