@@ -7,9 +7,11 @@ import pathlib
 import subprocess
 import sys
 
-VERBS = ["record", "proxy", "list", "show", "search", "diff",
+VERBS = ["record", "proxy", "mcp", "list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
-         "replay", "rerun", "diagnose", "explain", "envelope", "serve", "fixture add", "fixture run", "fixture update",
+         "asof", "snapshot", "fingerprints", "lint", "eval report", "compare",
+         "replay", "fork", "rerun", "diagnose", "explain", "envelope",
+         "serve", "fixture add", "fixture run", "fixture update",
          "export", "import", "verify", "doctor",
          "engine generate", "engine score", "engine serve", "engine check", "engine bench"]
 

@@ -89,8 +89,8 @@ def check(path, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--reenact", required=True)
-    parser.add_argument("--make-store", required=True)
+    parser.add_argument("--reenact", required=True, type=os.path.abspath)  # Commands run in a folder of their own.
+    parser.add_argument("--make-store", required=True, type=os.path.abspath)
     parser.add_argument("--golden", required=True, type=pathlib.Path)
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--only", default="", help="regular expression on file names")

@@ -42,6 +42,8 @@ TEST(FormatDuration, UsesTheUnitThatIsRead) {
   EXPECT_EQ(FormatDuration(1'204'000'000), "1.204 s");
   EXPECT_EQ(FormatDuration(123 * kSecond), "2 min 03 s");
   EXPECT_EQ(FormatDuration(12'000 * kSecond), "3 h 20 min");
+  EXPECT_EQ(FormatDuration(71 * 3600 * kSecond), "71 h 00 min");
+  EXPECT_EQ(FormatDuration(100 * 3600 * kSecond), "4 days");
   EXPECT_EQ(FormatDuration(INT64_MIN).substr(0, 1), "-");
 }
 

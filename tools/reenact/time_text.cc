@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
+constexpr int64_t kDay = 24 * kHour;
 
 std::string FormatUtc(const char* format, int64_t wall_ns) {
   return absl::FormatTime(format, absl::FromUnixNanos(wall_ns), absl::UTCTimeZone());
@@ -27,9 +28,8 @@ struct Unit {
   int64_t size_ns;
 };
 
-constexpr Unit kUnits[] = {{"ms", 1'000'000},    {"s", kSecond}, {"m", kMinute},
-                           {"min", kMinute},     {"h", kHour},   {"d", 24 * kHour},
-                           {"w", 7 * 24 * kHour}};
+constexpr Unit kUnits[] = {{"ms", 1'000'000}, {"s", kSecond}, {"m", kMinute}, {"min", kMinute},
+                           {"h", kHour},      {"d", kDay},    {"w", 7 * kDay}};
 
 std::optional<int64_t> ReadDuration(std::string_view text) {
   const size_t digits = text.find_first_not_of("0123456789.");
@@ -117,6 +117,8 @@ std::string FormatDuration(int64_t duration_ns) {
     std::snprintf(text, sizeof text, "%lld min %02lld s",
                   static_cast<long long>(duration_ns / kMinute),
                   static_cast<long long>(duration_ns % kMinute / kSecond));
+  } else if (duration_ns >= 3 * kDay) {
+    std::snprintf(text, sizeof text, "%lld days", static_cast<long long>(duration_ns / kDay));
   } else {
     std::snprintf(text, sizeof text, "%lld h %02lld min",
                   static_cast<long long>(duration_ns / kHour),
