@@ -39,7 +39,7 @@ struct ArrangeShared {
 };
 
 // A block takes one chunk of 64 rows. Rows that are missing in the last tile are zero.
-static __global__ void __launch_bounds__(kArrangeThreads)
+[[maybe_unused]] static __global__ void __launch_bounds__(kArrangeThreads)
     ArrangeRowsKernel(const float* x, int rows, int dim, float* arranged) {
   auto* shared = SharedMemory<ArrangeShared>();
   const int chunk = static_cast<int>(blockIdx.x);

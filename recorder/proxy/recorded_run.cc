@@ -57,7 +57,9 @@ RecordedRun::~RecordedRun() {
 }
 
 RunBook::RunBook(Recorder* recorder, Run* only, Tags tags)
-    : recorder_(recorder), tags_(std::move(tags)), only_(only == nullptr ? nullptr : std::make_shared<RecordedRun>(only)) {}
+    : recorder_(recorder),
+      tags_(std::move(tags)),
+      only_(only == nullptr ? nullptr : std::make_shared<RecordedRun>(only)) {}
 
 std::shared_ptr<RecordedRun> RunBook::RunOf(const Headers& request, uint64_t connection,
                                             SteadyTime now) {

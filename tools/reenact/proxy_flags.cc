@@ -24,9 +24,10 @@ void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
   verb->add_option("--route", flags->routes,
                    "a further upstream, reached as /NAME of the proxy; repeatable")
       ->type_name("NAME=URL");
-  verb->add_option("--upstream-ca", flags->ca_file,
-                   "certificate authorities for upstreams, instead of those of SSL_CERT_FILE or the "
-                   "system")
+  verb->add_option(
+          "--upstream-ca", flags->ca_file,
+          "certificate authorities for upstreams, instead of those of SSL_CERT_FILE or the "
+          "system")
       ->type_name("FILE");
   verb->add_option("--connect-timeout", flags->connect_timeout_s,
                    "how long an upstream may take to connect")
