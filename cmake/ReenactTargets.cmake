@@ -1,8 +1,9 @@
 # reenact_library(NAME store SRCS a.cc DEPS reenact::schema PRIVATE_DEPS reenact::sqlite)
 #   Makes target reenact_store with alias reenact::store. Headers sit beside
 #   their sources and are included from the repository root ("store/a.h").
+#   APART: each source is an object of its own in every preset, because tests put another in its place.
 function(reenact_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SRCS;DEPS;PRIVATE_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "APART" "NAME" "SRCS;DEPS;PRIVATE_DEPS")
   set(target reenact_${arg_NAME})
   add_library(${target} STATIC ${arg_SRCS})
   add_library(reenact::${arg_NAME} ALIAS ${target})
@@ -12,12 +13,16 @@ function(reenact_library)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+  if(arg_APART)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
 endfunction()
 
 # reenact_test(NAME ring_test SRCS store/ring_test.cc DEPS reenact::store_writer LABELS unit [TIMEOUT 60])
-#   A GoogleTest binary that is one ctest entry, named after its folder and file.
+#   A GoogleTest binary that is one ctest entry, named after its folder and file. APART: its files use the same names
+#   for things of their own, and are not compiled together in any preset.
 function(reenact_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SRCS;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "APART" "NAME;TIMEOUT" "SRCS;DEPS;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -28,6 +33,9 @@ function(reenact_test)
   target_compile_options(${arg_NAME} PRIVATE -O0)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   target_precompile_headers(${arg_NAME} REUSE_FROM reenact_test_headers)
+  if(arg_APART)
+    set_target_properties(${arg_NAME} PROPERTIES UNITY_BUILD OFF)
+  endif()
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
   # Unit and fault tests run a second time under the sanitizers: tools/check builds this list there.
   if("unit" IN_LIST arg_LABELS OR "fault" IN_LIST arg_LABELS)
@@ -45,6 +53,8 @@ endfunction()
 add_library(reenact_flags INTERFACE)
 target_compile_options(reenact_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-missing-field-initializers>
+  # Where sources are compiled together, an unnamed namespace is one that a "header" has.
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
   # ccache keeps what was compiled with a precompiled header only with this option of GCC.
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
 

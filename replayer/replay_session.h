@@ -94,6 +94,9 @@ struct SessionState;
 
 class ReplaySession {
  public:
+// The one run of a session.
+inline constexpr uint64_t kRunToken = 1;
+
   ReplaySession(schema::RecordedRun tape, ReplayOptions options);
   ~ReplaySession();
 

@@ -87,14 +87,6 @@ constexpr Endpoint kStoredResponse = {"/responses/", ModelDialect::kOpenAiRespon
 constexpr std::array<std::string_view, 4> kTelemetryEndings = {"/v1/traces", "/v1/traces/ingest",
                                                                "/v1/metrics", "/v1/logs"};
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (internal::IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 bool Fits(const Endpoint& endpoint, std::string_view provider, RequestShape* shape) {
   if (shape->Has(endpoint.evidence)) return true;
   const bool is_owner = provider == endpoint.provider && provider != kCompatible;
@@ -133,7 +125,7 @@ std::string_view ProviderOfPath(std::string_view path) {
 }
 
 std::string ProviderOf(const HttpCall& call) {
-  if (internal::IsProviderName(call.route)) return Lower(call.route);
+  if (internal::IsProviderName(call.route)) return internal::LowerCase(call.route);
   const std::string_view authority = internal::AuthorityOf(call.target);
   const std::string_view owner =
       internal::ProviderOfHost(call.host.empty() ? authority : call.host);
@@ -169,8 +161,8 @@ CallKind PlainCall(const HttpCall& call) {
   std::string_view where = call.route;
   if (where.empty()) where = call.host;
   if (where.empty()) where = internal::AuthorityOf(call.target);
-  kind.name =
-      std::string(call.method) + " " + (call.route.empty() ? Lower(where) : std::string(where));
+  kind.name = std::string(call.method) + " " +
+              (call.route.empty() ? internal::LowerCase(where) : std::string(where));
   const std::string_view path = internal::PathOf(call.target);
   kind.is_telemetry = std::any_of(kTelemetryEndings.begin(), kTelemetryEndings.end(),
                                   [&](std::string_view end) { return path.ends_with(end); });
@@ -206,7 +198,7 @@ std::string_view ToString(ModelDialect dialect) {
 
 ModelDialect DialectOf(std::string_view provider, std::string_view endpoint,
                        std::string_view request) {
-  const std::string who = Lower(provider);
+  const std::string who = internal::LowerCase(provider);
   RequestShape shape(request);
   const Endpoint* known = FindEndpoint(who, internal::PathOf(endpoint), &shape);
   return known != nullptr ? known->dialect : shape.DialectFor(who);

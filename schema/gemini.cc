@@ -25,7 +25,7 @@ JsonValue Either(JsonValue value, std::string_view camel, std::string_view snake
 }
 
 // A call of a function, or of the provider's own code tool, whose argument is the code.
-ToolCall ReadCall(JsonValue call) {
+ToolCall ReadGeminiCall(JsonValue call) {
   ToolCall read;
   read.id = call["id"].AsString();
   if (call["code"].is_string()) {
@@ -84,7 +84,7 @@ void Candidate::AddPart(JsonValue part, std::string* added_text, AnomalyList* an
   const JsonValue code = Either(part, "executableCode", "executable_code");
   if (call.is_object() || code.is_object()) {
     if (choice.tool_calls.size() >= kMaxToolCalls) return anomalies->Note("too_many_tool_calls");
-    choice.tool_calls.push_back(ReadCall(call.is_object() ? call : code));
+    choice.tool_calls.push_back(ReadGeminiCall(call.is_object() ? call : code));
     return;
   }
   const bool has_text = part["text"].is_string();
@@ -232,7 +232,7 @@ void ReadContent(JsonValue content, std::string_view default_role, ModelView* vi
                                 .text = std::string(answer["response"].raw()),
                                 .tool_call_id = std::move(id)});
     } else if (call.is_object()) {
-      said.tool_calls.push_back(ReadCall(call));
+      said.tool_calls.push_back(ReadGeminiCall(call));
     } else {
       if (has_text) said.text += '\n';
       has_text = true;

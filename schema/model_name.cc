@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "schema/internal/model_name_table.h"
+#include "schema/internal/text_classes.h"
 
 namespace reenact::schema {
 namespace {
+
+using internal::IsDigit;
 
 using internal::kDatedSiblings;
 
@@ -29,15 +32,11 @@ ModelNameClass Undetermined(std::string evidence) {
   return {Pinning::kUndetermined, std::move(evidence)};
 }
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool IsDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-bool IsHex(std::string_view text) {
+bool IsLowerHex(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); });
 }
@@ -80,14 +79,6 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -274,7 +265,7 @@ ModelNameClass ClassifySelfHosted(std::string_view name) {
   if (const size_t at = name.rfind('@'); at != std::string_view::npos) {
     std::string_view digest = name.substr(at + 1);
     if (digest.starts_with("sha256:")) digest.remove_prefix(7);
-    if (IsHex(digest) && (digest.size() == kCommitSize || digest.size() == kSha256Size)) {
+    if (IsLowerHex(digest) && (digest.size() == kCommitSize || digest.size() == kSha256Size)) {
       return Pinned("content digest");
     }
   }
@@ -379,8 +370,8 @@ std::string_view ToString(Pinning pinning) {
 
 ModelNameClass ClassifyModelName(std::string_view provider, std::string_view model) {
   if (model.empty()) return Undetermined("no model name");
-  const std::string who = Lower(provider);
-  const std::string name = Lower(model);
+  const std::string who = internal::LowerCase(provider);
+  const std::string name = internal::LowerCase(model);
   if (who == "openai") {
     // Compatible servers are called through clients that say "openai" too.
     const ModelNameClass by_form = ClassifyOpenAi(name);

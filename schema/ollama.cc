@@ -19,7 +19,7 @@ namespace {
 using internal::AnomalyList;
 
 // Arguments are objects here, which is no oddity.
-ToolCall ReadCall(JsonValue value) {
+ToolCall ReadOllamaCall(JsonValue value) {
   AnomalyList objects;
   return internal::ReadToolCall(value, &objects);
 }
@@ -82,7 +82,7 @@ void OllamaReader::AddRecord(JsonValue record, std::string_view /*event*/) {
         anomalies()->Note("too_many_tool_calls");
         break;
       }
-      choice_.tool_calls.push_back(ReadCall(calls[i]));
+      choice_.tool_calls.push_back(ReadOllamaCall(calls[i]));
     }
   } else if (record["response"].is_string()) {
     AddText(record, record["response"]);
@@ -157,7 +157,8 @@ int64_t ReadOllamaRequest(JsonValue request, ModelView* view, AnomalyList* /*ano
     message.tool_call_id = messages[i]["tool_call_id"].AsString();
     if (message.tool_call_id.empty()) message.tool_call_id = messages[i]["tool_name"].AsString();
     const JsonValue calls = messages[i]["tool_calls"];
-    for (size_t k = 0; k < calls.size(); ++k) message.tool_calls.push_back(ReadCall(calls[k]));
+    for (size_t k = 0; k < calls.size(); ++k)
+      message.tool_calls.push_back(ReadOllamaCall(calls[k]));
     view->messages.push_back(std::move(message));
   }
   internal::ReadInputs(request["prompt"], "prompt", view);

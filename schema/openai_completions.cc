@@ -15,10 +15,10 @@ namespace {
 
 using internal::AnomalyList;
 
-constexpr size_t kMaxChoices = 1024;  // Prompts times "n".
+constexpr size_t kMaxCompletions = 1024;  // Prompts times "n".
 
-struct ChoiceBuilder {
-  explicit ChoiceBuilder(bool logprobs_asked) : logprobs(logprobs_asked) {}
+struct CompletionBuilder {
+  explicit CompletionBuilder(bool logprobs_asked) : logprobs(logprobs_asked) {}
 
   void Add(JsonValue value) {
     const std::string text = value["text"].AsString();
@@ -72,7 +72,7 @@ class CompletionsReader final : public internal::AnswerReader {
   void TakeChoices();
 
   int64_t choices_asked_;
-  std::map<int64_t, ChoiceBuilder> choices_;
+  std::map<int64_t, CompletionBuilder> choices_;
 };
 
 void CompletionsReader::AddRecord(JsonValue record, std::string_view /*event*/) {
@@ -84,7 +84,7 @@ void CompletionsReader::AddRecord(JsonValue record, std::string_view /*event*/) 
     const std::optional<int64_t> sent_index = choices[i]["index"].AsInt64();
     if (!sent_index) anomalies()->Note("choice_without_index");
     const int64_t index = sent_index.value_or(static_cast<int64_t>(i));
-    if (choices_.size() >= kMaxChoices && !choices_.contains(index)) {
+    if (choices_.size() >= kMaxCompletions && !choices_.contains(index)) {
       anomalies()->Note("too_many_choices");
       continue;
     }
@@ -125,7 +125,7 @@ int64_t ReadCompletionsRequest(JsonValue request, ModelView* view, AnomalyList* 
   view->logprobs_asked = logprobs.is_number() || logprobs.AsBool();
   internal::ReadInputs(request["prompt"], "prompt", view);
   const auto prompt_count = std::max<int64_t>(1, static_cast<int64_t>(view->messages.size()));
-  return prompt_count * std::clamp<int64_t>(request["n"].AsInt64().value_or(1), 1, kMaxChoices);
+  return prompt_count * std::clamp<int64_t>(request["n"].AsInt64().value_or(1), 1, kMaxCompletions);
 }
 
 std::unique_ptr<internal::AnswerReader> MakeCompletionsReader(int64_t choices_asked,

@@ -25,11 +25,6 @@ using namespace reenact::clock_shim;
 constinit Next next_connect("connect");
 constinit Next next_getaddrinfo("getaddrinfo");
 
-template <typename Function>
-Function* As(Next* next) {
-  return reinterpret_cast<Function*>(next->Find());
-}
-
 // Hashes of lines that this process has told. When it is full, lines are told again.
 constexpr size_t kToldCount = 256;
 uint32_t told[kToldCount];
@@ -96,7 +91,7 @@ REENACT_STANDS_FOR int connect(int fd, const sockaddr* address, socklen_t size) 
   const int before = errno;
   TellPeer(address, size);
   errno = before;
-  return As<decltype(::connect)>(&next_connect)(fd, address, size);
+  return next_connect.As<decltype(::connect)>()(fd, address, size);
 }
 
 REENACT_STANDS_FOR int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
@@ -104,5 +99,5 @@ REENACT_STANDS_FOR int getaddrinfo(const char* name, const char* service, const 
   const int before = errno;
   TellName(name);
   errno = before;
-  return As<decltype(::getaddrinfo)>(&next_getaddrinfo)(name, service, hints, found);
+  return next_getaddrinfo.As<decltype(::getaddrinfo)>()(name, service, hints, found);
 }

@@ -36,11 +36,6 @@ constinit Next next_execvpe("execvpe");
 constinit Next next_posix_spawn("posix_spawn");
 constinit Next next_posix_spawnp("posix_spawnp");
 
-template <typename Function>
-Function* As(Next* next) {
-  return reinterpret_cast<Function*>(next->Find());
-}
-
 // The variables that carry us, as this process found them.
 char preload_entry[PATH_MAX * 2];
 char library_path[PATH_MAX];
@@ -143,7 +138,7 @@ bool FindInPath(const char* name, char* out, size_t size) {
   for (size_t i = 1; i <= count; ++i) argv[i] = va_arg(list, char*)
 
 int Execute(const char* path, char* const* argv, char* const* environment) {
-  auto* const next = As<decltype(::execve)>(&next_execve);
+  auto* const next = next_execve.As<decltype(::execve)>();
   if (mode() == Mode::kOff) return next(path, argv, environment);
   auto** room =
       static_cast<char**>(alloca((Count(environment) + ChildEnvironment::kAdded) * sizeof(char*)));
@@ -153,7 +148,7 @@ int Execute(const char* path, char* const* argv, char* const* environment) {
 }
 
 int ExecuteByName(const char* name, char* const* argv, char* const* environment) {
-  auto* const next = As<decltype(::execvpe)>(&next_execvpe);
+  auto* const next = next_execvpe.As<decltype(::execvpe)>();
   if (mode() == Mode::kOff) return next(name, argv, environment);
   auto** room =
       static_cast<char**>(alloca((Count(environment) + ChildEnvironment::kAdded) * sizeof(char*)));
@@ -237,7 +232,7 @@ REENACT_STANDS_FOR int posix_spawn(pid_t* pid, const char* path,
                                    const posix_spawn_file_actions_t* actions,
                                    const posix_spawnattr_t* attributes, char* const argv[],
                                    char* const environment[]) {
-  auto* const next = As<decltype(::posix_spawn)>(&next_posix_spawn);
+  auto* const next = next_posix_spawn.As<decltype(::posix_spawn)>();
   if (mode() == Mode::kOff) return next(pid, path, actions, attributes, argv, environment);
   auto** room =
       static_cast<char**>(alloca((Count(environment) + ChildEnvironment::kAdded) * sizeof(char*)));
@@ -250,7 +245,7 @@ REENACT_STANDS_FOR int posix_spawnp(pid_t* pid, const char* name,
                                     const posix_spawn_file_actions_t* actions,
                                     const posix_spawnattr_t* attributes, char* const argv[],
                                     char* const environment[]) {
-  auto* const next = As<decltype(::posix_spawnp)>(&next_posix_spawnp);
+  auto* const next = next_posix_spawnp.As<decltype(::posix_spawnp)>();
   if (mode() == Mode::kOff) return next(pid, name, actions, attributes, argv, environment);
   auto** room =
       static_cast<char**>(alloca((Count(environment) + ChildEnvironment::kAdded) * sizeof(char*)));

@@ -47,6 +47,11 @@ class Next {
     return found;
   }
 
+  template <typename Function>
+  Function* As() {
+    return reinterpret_cast<Function*>(Find());
+  }
+
  private:
   const char* name_;
   const char* version_;

@@ -62,10 +62,6 @@ ProductKernels KernelsOf(const KernelTable& kernels, const Matrix& weights) {
           FloatChunkCount(dim) * kDotChunk * sizeof(float)};
 }
 
-bool IsQuantised(DataType type) {
-  return type == DataType::kQ8_0 || type == DataType::kI8;
-}
-
 using InPlaceKernel = void (*)(const InPlaceRows&);
 
 InPlaceKernel InPlaceKernelFor(const KernelTable& kernels, DataType type) {

@@ -17,10 +17,6 @@ namespace {
 constexpr size_t kTileRowsFrom = 33;
 constexpr int kFewRows = 8;  // Of a block, when there is more than one.
 
-bool IsQuantised(DataType type) {
-  return type == DataType::kQ8_0 || type == DataType::kI8;
-}
-
 ProductArguments ArgumentsOf(std::span<const Product> products, const ProductRows& rows) {
   ProductArguments work = {
       .rows = {.x = rows.x.data(),

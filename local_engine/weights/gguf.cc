@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kDefaultAlignment = 32;
 constexpr uint64_t kLeastTensorEntryBytes = 24;  // Name length, rank, type, offset.
-constexpr uint32_t kMaxRank = 4;
+constexpr uint32_t kMaxDimensions = 4;
 
 enum GgufType : uint32_t {
   kUint8,
@@ -168,10 +168,6 @@ absl::StatusOr<GgufValue> TakeValue(Cursor* cursor) {
   return *std::move(value);
 }
 
-absl::Status In(const std::string& file, const std::string& what, const absl::Status& status) {
-  return absl::Status(status.code(), file + ": " + what + ": " + std::string(status.message()));
-}
-
 std::optional<DataType> TypeOfNumber(uint32_t number) {
   switch (number) {
     case 0:
@@ -207,7 +203,7 @@ struct Entry {
 absl::StatusOr<Entry> TakeEntry(Cursor* cursor) {
   Entry entry;
   const auto rank = cursor->Take<uint32_t>();
-  if (cursor->ok() && rank > kMaxRank) {
+  if (cursor->ok() && rank > kMaxDimensions) {
     return absl::InvalidArgumentError("has " + std::to_string(rank) + " dimensions");
   }
   for (uint32_t i = 0; i < rank && cursor->ok(); ++i) {
@@ -261,7 +257,7 @@ absl::Status TakeMetadata(const std::string& file, uint64_t count, Cursor* curso
   for (uint64_t i = 0; i < count; ++i) {
     const std::string key = cursor->TakeString();
     absl::StatusOr<GgufValue> value = TakeValue(cursor);
-    if (!value.ok()) return In(file, "key \"" + key + "\"", value.status());
+    if (!value.ok()) return InFile(file, "key \"" + key + "\"", value.status());
     if (!cursor->ok()) {
       return absl::InvalidArgumentError(file + ": ends within the value of key \"" + key + "\"");
     }
@@ -278,19 +274,19 @@ absl::Status TakeTensors(const std::string& file, uint64_t count, std::span<cons
   for (uint64_t i = 0; i < count; ++i) {
     const std::string name = cursor->TakeString();
     absl::StatusOr<Entry> entry = TakeEntry(cursor);
-    if (!entry.ok()) return In(file, "tensor \"" + name + "\"", entry.status());
+    if (!entry.ok()) return InFile(file, "tensor \"" + name + "\"", entry.status());
     entry->tensor.name = name;
     entries.push_back(*std::move(entry));
   }
   const absl::StatusOr<uint64_t> alignment = AlignmentOf(*gguf);
-  if (!alignment.ok()) return In(file, "key \"general.alignment\"", alignment.status());
+  if (!alignment.ok()) return InFile(file, "key \"general.alignment\"", alignment.status());
   const uint64_t begin = (cursor->position() + *alignment - 1) / *alignment * *alignment;
   const auto data = bytes.subspan(std::min<uint64_t>(begin, bytes.size()));
   std::vector<DataExtent> extents;
   for (Entry& entry : entries) {
     const std::string name = entry.tensor.name;
     absl::Status status = Place(data, *alignment, &entry);
-    if (!status.ok()) return In(file, "tensor \"" + name + "\"", status);
+    if (!status.ok()) return InFile(file, "tensor \"" + name + "\"", status);
     extents.push_back({entry.offset, entry.offset + entry.tensor.size_bytes, name});
     status = gguf->tensors.Add(std::move(entry.tensor));
     if (!status.ok())

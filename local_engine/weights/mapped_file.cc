@@ -35,6 +35,10 @@ FileIdentity IdentityIn(const struct stat& about) {
 
 }  // namespace
 
+absl::Status InFile(const std::string& file, const std::string& part, const absl::Status& status) {
+  return absl::Status(status.code(), file + ": " + part + ": " + std::string(status.message()));
+}
+
 absl::StatusOr<FileIdentity> IdentityOfFile(const std::string& path) {
   struct stat about {};
 

@@ -27,6 +27,9 @@ struct FileIdentity {
 // NotFound and the like, naming the path.
 absl::StatusOr<FileIdentity> IdentityOfFile(const std::string& path);
 
+// The same status, with the file and the part of it before its message.
+absl::Status InFile(const std::string& file, const std::string& part, const absl::Status& status);
+
 // Movable through its pointer only. The file must not shrink while it is mapped: the kernel answers
 // a read beyond its end with SIGBUS. Any thread may read.
 class MappedFile {

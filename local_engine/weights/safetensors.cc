@@ -32,12 +32,6 @@ absl::Status Damaged(const std::string& file, const std::string& what) {
   return absl::InvalidArgumentError(file + ": " + what);
 }
 
-// The same status, with the file and the tensor before its message.
-absl::Status In(const std::string& file, const std::string& tensor, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      file + ": tensor \"" + tensor + "\": " + std::string(status.message()));
-}
-
 std::optional<DataType> TypeOfName(const std::string& name) {
   if (name == "F32") return DataType::kF32;
   if (name == "F16") return DataType::kF16;
@@ -194,7 +188,7 @@ absl::Status ReadSafetensors(const std::string& file, std::span<const std::byte>
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     absl::StatusOr<Tensor> tensor = ReadEntry(name, entry, sections->data);
-    if (!tensor.ok()) return In(file, name, tensor.status());
+    if (!tensor.ok()) return InFile(file, "tensor \"" + name + "\"", tensor.status());
     const auto begin = static_cast<uint64_t>(tensor->data - sections->data.data());
     extents.push_back({begin, begin + tensor->size_bytes, name});
     if (absl::Status status = tensors->Add(*std::move(tensor)); !status.ok()) {

@@ -18,6 +18,11 @@ enum class DataType : uint8_t { kF32, kF16, kBF16, kQ8_0, kI8 };
 // "F32", "F16", "BF16", "Q8_0", "I8".
 const char* DataTypeName(DataType type);
 
+// Integers with scales.
+inline bool IsQuantised(DataType type) {
+  return type == DataType::kQ8_0 || type == DataType::kI8;
+}
+
 // The smallest unit of storage: one value, or a block of 32 under one scale for Q8_0.
 struct StorageUnit {
   uint32_t values = 1;

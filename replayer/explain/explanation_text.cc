@@ -10,7 +10,7 @@
 namespace reenact::explain {
 namespace {
 
-std::string Count(int64_t part, int64_t whole) {
+std::string PartOf(int64_t part, int64_t whole) {
   return std::to_string(part) + " of " + std::to_string(whole);
 }
 
@@ -27,15 +27,24 @@ std::string CauseSentence(const Explanation& explanation, const std::vector<Vari
   const Finding& finding = explanation.findings[explanation.causes.front()];
   return "The cause is " + NamesOf(explanation.causes, variables) +
          ": it changed, and flips the outcome (put in alone " +
-         Count(finding.put_in.reference, finding.put_in.done()) + ", taken out alone " +
-         Count(finding.taken_out.incident, finding.taken_out.done()) + "; unchanged " +
-         Count(explanation.unchanged.reference, explanation.unchanged.done()) + ").";
+         PartOf(finding.put_in.reference, finding.put_in.done()) + ", taken out alone " +
+         PartOf(finding.taken_out.incident, finding.taken_out.done()) + "; unchanged " +
+         PartOf(explanation.unchanged.reference, explanation.unchanged.done()) + ").";
 }
 
 std::string DrawnSentence(const std::string& by, const Explanation& explanation) {
   const Arm& arm = explanation.reference.done() > 0 ? explanation.reference : explanation.unchanged;
   return by + ": unchanged reruns give both, the incident's outcome " +
-         Count(arm.incident, arm.done()) + " times.";
+         PartOf(arm.incident, arm.done()) + " times.";
+}
+
+// Where the incident did not happen again, and a batch brought it about.
+std::string LoadSentence(const LoadTrials& loads) {
+  std::string text = loads.is_near_tie() ? "A near-tie at token " : "Token ";
+  text += std::to_string(*loads.token_index) +
+          " flipped with the batch size: " + NameOf(loads.batches.front()) +
+          " the answer is the reference's, " + NameOf(*loads.Flipping()) + " the incident's";
+  return text + (loads.recorded_schedule ? ", which its recorded schedule gives again." : ".");
 }
 
 }  // namespace

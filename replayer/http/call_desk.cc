@@ -10,7 +10,6 @@
 namespace reenact::replayer {
 namespace {
 
-constexpr uint64_t kRunToken = 1;  // The one run of a session.
 constexpr std::string_view kReportTarget = "/reenact/report";
 
 // Of a URL, from the host on; of anything else, all.

@@ -15,7 +15,7 @@
 namespace reenact::replayer {
 namespace {
 
-constexpr int kStepMs = 20;
+constexpr int kPollMs = 20;
 constexpr long kConnectTimeoutMs = 2'000;
 
 struct FreeUrl {
@@ -108,7 +108,7 @@ CURLcode Perform(CURL* easy, const std::function<bool()>& go_on) {
   CURLcode result = CURLE_ABORTED_BY_CALLBACK;
   for (int running = 1; running > 0 && go_on();) {
     if (curl_multi_perform(multi.get(), &running) != CURLM_OK) break;
-    if (running > 0) curl_multi_poll(multi.get(), nullptr, 0, kStepMs, nullptr);
+    if (running > 0) curl_multi_poll(multi.get(), nullptr, 0, kPollMs, nullptr);
   }
   int queued = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi.get(), &queued)) {
@@ -121,7 +121,7 @@ CURLcode Perform(CURL* easy, const std::function<bool()>& go_on) {
 // Waits one step, for a service that does not listen yet.
 void Pause() {
   const std::unique_ptr<CURLM, FreeMulti> multi(curl_multi_init());
-  if (multi != nullptr) curl_multi_poll(multi.get(), nullptr, 0, kStepMs, nullptr);
+  if (multi != nullptr) curl_multi_poll(multi.get(), nullptr, 0, kPollMs, nullptr);
 }
 
 }  // namespace

@@ -19,8 +19,6 @@
 
 namespace reenact::replayer {
 
-// The one run of a session.
-inline constexpr uint64_t kRunToken = 1;
 // A program that tries again for ever must not fill the memory: what comes after these is counted.
 inline constexpr size_t kKeptDivergences = 1000;
 

@@ -13,7 +13,6 @@ namespace {
 using schema::RpcKind;
 using schema::RpcMessage;
 
-constexpr uint64_t kRunToken = 1;  // The one run of a session.
 // Of the range that JSON-RPC leaves to servers.
 constexpr int kMissCode = -32001;
 

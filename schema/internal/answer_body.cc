@@ -1,5 +1,6 @@
 #include "schema/internal/answer_body.h"
 
+#include "schema/internal/text_classes.h"
 #include "schema/json_view.h"
 #include "schema/sse.h"
 
@@ -9,20 +10,12 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kBinaryFrames = "amazon.eventstream";
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 // The value of the last header of this name, in lower case.
 std::string HeaderValue(const Headers* headers, std::string_view name) {
   std::string value;
   if (headers == nullptr) return value;
   for (const auto& [header, text] : *headers) {
-    if (Lower(header) == name) value = Lower(text);
+    if (LowerCase(header) == name) value = LowerCase(text);
   }
   return value;
 }

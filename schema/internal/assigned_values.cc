@@ -91,10 +91,6 @@ size_t SkipScheme(std::string_view text, size_t at) {
   return at;
 }
 
-std::string_view Written(std::string_view text, const TextSpan& span) {
-  return text.substr(span.begin, span.end - span.begin);
-}
-
 // A name that is set with '=' and cannot be one of a variable in code: OPENAI_API_KEY.
 bool IsEnvironmentName(std::string_view name) {
   return std::none_of(name.begin(), name.end(), IsLower);

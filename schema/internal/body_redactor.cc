@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "schema/internal/json_text.h"
+#include "schema/internal/text_classes.h"
 #include "schema/redaction.h"
 #include "schema/sse.h"
 
 namespace reenact::schema::internal {
 namespace {
-
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 bool OpensJson(char c) {
   return c == '{' || c == '[';

@@ -49,10 +49,6 @@ uint64_t HashOf(std::string_view text) {
   return Mix(hash, rest);
 }
 
-std::string_view Written(std::string_view text, TextSpan span) {
-  return text.substr(span.begin, span.end - span.begin);
-}
-
 // The key as it is meant; `*decoded` is where it is put when it has escapes.
 std::string_view KeyText(std::string_view text, TextSpan key, std::string* decoded) {
   const std::string_view written = Written(text, key);

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "schema/internal/text_classes.h"
+
 namespace reenact::schema::internal {
 namespace {
 
 constexpr int64_t kMaxExponent = 1'000'000'000'000'000;
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes the digits at the front of `rest`.
 std::string_view TakeDigits(std::string_view* rest) {

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "schema/internal/text_classes.h"
+
 namespace reenact::schema::internal {
 namespace {
 
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 bool IsWordCharacter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-         c == '+' || c == '.';
+  return IsAlphanumeric(c) || c == '-' || c == '+' || c == '.';
 }
 
 }  // namespace

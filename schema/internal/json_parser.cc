@@ -7,19 +7,15 @@
 
 #include "schema/internal/decimal.h"
 #include "schema/internal/json_text.h"
+#include "schema/internal/text_classes.h"
 
 namespace reenact::schema {
 namespace {
 
+using internal::IsDigit;
+using internal::IsSpace;
+
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Bytes that end a plain stretch of a string or are worth a note.
 bool IsPlain(char c) {

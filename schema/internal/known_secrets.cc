@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "schema/internal/text_classes.h"
 #include "schema/redaction.h"
 
 namespace reenact::schema::internal {
@@ -17,10 +18,6 @@ constexpr std::string_view kStandardDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kUrlSafeDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-bool IsAlphanumeric(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 bool IsBase64(char c) {
   return IsAlphanumeric(c) || c == '+' || c == '/' || c == '-' || c == '_';

@@ -15,6 +15,10 @@ struct TextSpan {
   size_t end = 0;
 };
 
+inline std::string_view Written(std::string_view text, const TextSpan& span) {
+  return text.substr(span.begin, span.end - span.begin);
+}
+
 class MappedText {
  public:
   const std::string& text() const { return text_; }

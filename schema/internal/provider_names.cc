@@ -44,14 +44,6 @@ constexpr std::array<std::string_view, 12> kOthers = {
     "google",    "vertexai", "azure_openai", "aws", "vllm",     "sglang",
     "llama.cpp", "llamacpp", "llama-server", "tgi", "lmstudio", "openai_compatible"};
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 bool EndsIn(std::string_view host, std::string_view ending) {
   if (!host.ends_with(ending)) return false;
   const size_t rest = host.size() - ending.size();
@@ -62,7 +54,7 @@ bool EndsIn(std::string_view host, std::string_view ending) {
 }  // namespace
 
 std::string_view ProviderOfHost(std::string_view authority) {
-  const std::string lower = Lower(authority);
+  const std::string lower = LowerCase(authority);
   const std::string_view whole = lower;
   const size_t colon = whole.rfind(':');
   const std::string_view host = whole.substr(0, colon);
@@ -74,7 +66,7 @@ std::string_view ProviderOfHost(std::string_view authority) {
 }
 
 bool IsProviderName(std::string_view word) {
-  const std::string lower = Lower(word);
+  const std::string lower = LowerCase(word);
   const auto is_provider = [&](const HostRule& rule) { return rule.provider == lower; };
   return std::any_of(kHosts.begin(), kHosts.end(), is_provider) ||
          std::find(kOthers.begin(), kOthers.end(), lower) != kOthers.end();

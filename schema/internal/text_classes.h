@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace reenact::schema::internal {
@@ -51,6 +52,15 @@ inline bool IsEscapeLetter(char c) {
 // What tokens of HTTP authentication and base64 are made of.
 inline bool IsTokenCharacter(char c) {
   return IsWordDash(c) || std::string_view("._~+/=%:").find(c) != std::string_view::npos;
+}
+
+// ASCII letters only.
+inline std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
 }
 
 inline bool IsAllHex(std::string_view digits) {

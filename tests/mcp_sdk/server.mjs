@@ -14,6 +14,7 @@ server.registerTool("weather", { description: "The weather of a city", inputSche
     const token = extra._meta?.progressToken;
     if (token !== undefined) {
       await extra.sendNotification({ method: "notifications/progress", params: { progressToken: token, progress: 1 } });
+      await new Promise((resolve) => setTimeout(resolve, 100));  // The client drops progress that it reads together with its answer.
     }
     return { content: [{ type: "text", text: `${city}: ${Date.now() % 1000} degrees, call ${++calls}` }] };
   });

@@ -157,7 +157,7 @@ ChatCall MessagesCall(bool stream) {
           .endpoint = "https://api.anthropic.com/v1/messages"};
 }
 
-DialectSample Message() {
+DialectSample AnthropicMessage() {
   return {"message", ModelDialect::kAnthropicMessages, MessagesCall(false),
           R"({"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-5","content":[
           {"type":"thinking","thinking":"Look it up.","signature":"ErUB"},
@@ -309,9 +309,9 @@ DialectSample Chat() {
 
 const std::vector<DialectSample>& DialectSamples() {
   static const auto* const kSamples = new std::vector<DialectSample>{
-      Chat(),           Completion(), CompletionStream(), Embeddings(),    Response(),
-      ResponseStream(), Message(),    MessageStream(),    Gemini(),        GeminiEvents(),
-      GeminiList(),     Ollama(),     OllamaStream(),     OllamaGenerate()};
+      Chat(),           Completion(),       CompletionStream(), Embeddings(),    Response(),
+      ResponseStream(), AnthropicMessage(), MessageStream(),    Gemini(),        GeminiEvents(),
+      GeminiList(),     Ollama(),           OllamaStream(),     OllamaGenerate()};
   return *kSamples;
 }
 

@@ -31,7 +31,7 @@ using rerun::SampleStatus;
 using schema::ModelDialect;
 
 constexpr size_t kMostJobs = 1024;
-constexpr auto kPatience = std::chrono::milliseconds(20);
+constexpr auto kStep = std::chrono::milliseconds(20);
 // Of requests that let the answer be drawn and name no seed. A fixed one: an answer that nobody can
 // get again is no evidence.
 constexpr uint64_t kSeed = 0;
@@ -125,7 +125,7 @@ void Refuse(const ApiError& error, Sample* sample) {
 absl::StatusOr<Answer> LocalTarget::Await(Job* job, ApiAnswer* answer, bool* interrupted) {
   for (bool more = true; more;) {
     std::vector<TokenEvent> events;
-    more = job->Next(kPatience, &events);
+    more = job->Next(kStep, &events);
     for (const TokenEvent& event : events) {
       if (answer != nullptr) answer->Add(event);
     }

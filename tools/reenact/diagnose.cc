@@ -94,7 +94,7 @@ std::optional<DeterminismPrice> MeasurePrice(const DiagnoseFlags& flags,
   return std::nullopt;
 }
 
-int ExitCodeOf(const rerun::Diagnosis& diagnosis) {
+int ExitCodeOfDiagnosis(const rerun::Diagnosis& diagnosis) {
   if (!diagnosis.enough) return kExitInconclusive;
   return diagnosis.deterministic() ? kExitOk : kExitFinding;
 }
@@ -135,7 +135,7 @@ int RunDiagnose(const DiagnoseFlags& flags, const Context& context) {
     Print("  cost            " + CostText(ledger.total(), seconds) + "\n");
     if (ledger.ran_out()) Print("  budget          spent before everything was asked\n");
   }
-  return ExitCodeOf(diagnosis);
+  return ExitCodeOfDiagnosis(diagnosis);
 }
 
 }  // namespace

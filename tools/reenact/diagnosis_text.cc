@@ -15,7 +15,7 @@ using analysis::Measure;
 using rerun::Diagnosis;
 using rerun::DiagnosisCell;
 
-constexpr size_t kTableWidth = 112;
+constexpr size_t kDiagnosisTableWidth = 112;
 constexpr std::array<int64_t, 4> kLengths = {64, 256, 1024, 4096};
 constexpr double kTrusted = 0.95;
 
@@ -25,7 +25,7 @@ std::string Number(double value) {
   return text;
 }
 
-std::string Line(std::string_view label, const std::string& value) {
+std::string DiagnosisLine(std::string_view label, const std::string& value) {
   return "  " + PadRight(label, 16) + value + "\n";
 }
 
@@ -43,7 +43,7 @@ std::string CellTable(const Diagnosis& diagnosis, const Style& style) {
                {"unlike alone", true},
                {"first divergence", true},
                {"tokens/s", true}},
-              kTableWidth);
+              kDiagnosisTableWidth);
   for (const DiagnosisCell& cell : diagnosis.cells) {
     const std::string divergence = cell.first_divergence.ok()
                                        ? "token " + MeasureText(cell.first_divergence)
@@ -216,23 +216,24 @@ std::string RenderDiagnosis(const rerun::Target& target, const Diagnosis& diagno
   out += style(Ink::kBold, "Diagnosis of " + Printable(target.Name())) + "\n";
   out += CellTable(diagnosis, style);
   for (const auto& [status, count] : diagnosis.failures) {
-    out += Line("no answer", std::to_string(count) + " " + status);
+    out += DiagnosisLine("no answer", std::to_string(count) + " " + status);
   }
   if (diagnosis.enough) {
-    out += Line("alone", "TARr: " + AloneText(diagnosis.alone));
-    out += Line("identical", SurvivalText(diagnosis.survival()));
+    out += DiagnosisLine("alone", "TARr: " + AloneText(diagnosis.alone));
+    out += DiagnosisLine("identical", SurvivalText(diagnosis.survival()));
     const std::string curve = CurveText(diagnosis.survival());
-    if (!curve.empty()) out += Line("survival", curve);
-    out += Line("near-ties", TiesText(diagnosis));
-    out += Line("load", LoadText(diagnosis.load));
-    out += Line("cold cache", CacheText(diagnosis.cache));
-    out += Line("fingerprints", FingerprintText(diagnosis));
+    if (!curve.empty()) out += DiagnosisLine("survival", curve);
+    out += DiagnosisLine("near-ties", TiesText(diagnosis));
+    out += DiagnosisLine("load", LoadText(diagnosis.load));
+    out += DiagnosisLine("cold cache", CacheText(diagnosis.cache));
+    out += DiagnosisLine("fingerprints", FingerprintText(diagnosis));
   }
   for (const rerun::BrokenPromise& broken : diagnosis.broken_promises) {
-    out += Line(broken.name.size() < 16 ? broken.name : "promise",
-                (broken.name.size() < 16 ? "" : broken.name + ": ") + Printable(broken.text));
+    out +=
+        DiagnosisLine(broken.name.size() < 16 ? broken.name : "promise",
+                      (broken.name.size() < 16 ? "" : broken.name + ": ") + Printable(broken.text));
   }
-  if (price) out += Line("price", PriceText(*price));
+  if (price) out += DiagnosisLine("price", PriceText(*price));
   out += style(Ink::kBold, "What follows") + "\n";
   for (const auto& [use, advice] : rerun::Recommend(diagnosis)) {
     out += "  " + use + ": " + advice + "\n";

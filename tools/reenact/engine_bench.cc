@@ -28,7 +28,7 @@ using local_engine::RequestId;
 
 constexpr int32_t kDecodePrompt = 16;    // Tokens before those that are measured.
 constexpr int32_t kPrefillPrompt = 512;  // Where nothing else is asked for, and it fits.
-constexpr size_t kTableWidth = 100;
+constexpr size_t kBenchTableWidth = 100;
 
 struct BenchOptions {
   ModelFlags model;
@@ -204,7 +204,7 @@ void PrintText(const BenchOptions& options, const Engine& engine,
                {.title = "lowest", .right = true},
                {.title = "highest", .right = true},
                {.title = "to batch 1", .right = true}},
-              kTableWidth);
+              kBenchTableWidth);
   for (const Measure& measure : measures) {
     const auto [lowest, highest] = std::minmax_element(measure.rates.begin(), measure.rates.end());
     const double ratio = RatioToAlone(measures, measure);

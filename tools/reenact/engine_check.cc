@@ -27,7 +27,7 @@ using local_engine::InvarianceName;
 using local_engine::MatrixRow;
 using local_engine::MatrixSettings;
 
-constexpr size_t kTableWidth = 120;
+constexpr size_t kCheckTableWidth = 120;
 
 struct CheckOptions {
   std::string model;
@@ -131,7 +131,7 @@ void PrintText(const local_engine::EngineIdentity& identity, const std::vector<C
                {.title = "comparisons", .right = true},
                {.title = "differences", .right = true},
                {.title = "that it was tried", .shrinks = true}},
-              kTableWidth);
+              kCheckTableWidth);
   int64_t comparisons = 0;
   for (const CheckedRow& checked : rows) {
     const MatrixRow& row = checked.row;

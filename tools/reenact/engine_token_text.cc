@@ -11,7 +11,7 @@
 namespace reenact::tools {
 namespace {
 
-constexpr size_t kTableWidth = 110;
+constexpr size_t kTokenTableWidth = 110;
 
 void WriteTokenLogprob(const local_engine::Engine& engine, const local_engine::TokenLogprob& token,
                        JsonWriter* json) {
@@ -65,7 +65,7 @@ std::string RenderTokenScores(const local_engine::Engine& engine,
                {.title = "logprob", .right = true},
                {.title = "bits"},
                {.title = "likely", .shrinks = true}},
-              kTableWidth);
+              kTokenTableWidth);
   for (size_t i = 0; i < scores.size(); ++i) {
     std::string likely;
     for (const local_engine::TokenLogprob& token : scores[i].top) {

@@ -142,7 +142,7 @@ absl::StatusOr<explain::Replay> ReplayOf(const ExplainFlags& flags, const Contex
   };
 }
 
-int ExitCodeOf(explain::Verdict verdict) {
+int ExitCodeOfVerdict(explain::Verdict verdict) {
   switch (verdict) {
     case explain::Verdict::kNoDifference:
       return kExitOk;
@@ -171,7 +171,7 @@ int Report(const ExplainedRuns& runs, const rerun::Target* target, const rerun::
             CostText(ledger.total(), seconds) + "\n");
     }
   }
-  return ExitCodeOf(runs.explanation.verdict);
+  return ExitCodeOfVerdict(runs.explanation.verdict);
 }
 
 // The targets of an explanation; none where no model is to be asked.

@@ -16,7 +16,7 @@ using explain::Finding;
 using explain::Variable;
 using explain::Verdict;
 
-constexpr size_t kTableWidth = 120;
+constexpr size_t kExplainTableWidth = 120;
 constexpr size_t kActionWidth = 90;
 
 bool IsCause(Verdict verdict) {
@@ -69,7 +69,7 @@ std::string TableOf(const ExplainedRuns& runs, const Style& style) {
                {.title = "put in alone"},
                {.title = "taken out alone"},
                {.title = "flips"}},
-              kTableWidth);
+              kExplainTableWidth);
   for (const Finding& finding : runs.explanation.findings) {
     const Variable& variable = runs.variables[finding.variable];
     table.AddRow(

@@ -27,8 +27,6 @@
 namespace reenact::tools {
 namespace {
 
-constexpr int64_t kStoreDeadlineMs = 10'000;
-
 struct ForkOptions {
   std::string run;
   int64_t from = 0;
@@ -222,7 +220,7 @@ std::vector<std::string> EditsWithoutEffect(const ForkOptions& options, const Fo
   return edits;
 }
 
-int ExitCodeOf(const Forked& forked) {
+int ExitCodeOfFork(const Forked& forked) {
   if (!forked.divergences.empty()) return kExitFinding;
   const bool went_live = forked.counts.live_model + forked.counts.live_other > 0;
   const bool whole = forked.result->report.finished;
@@ -320,7 +318,7 @@ int Fork(const ForkOptions& options, const Context& context) {
   } else {
     PrintText(forked, tape->run.id);
   }
-  return ExitCodeOf(forked);
+  return ExitCodeOfFork(forked);
 }
 
 }  // namespace

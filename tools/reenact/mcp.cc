@@ -45,7 +45,6 @@ namespace {
 constexpr int kExitSignalled = 128;
 constexpr int kExitNotFound = 127;
 constexpr int kExitCannotRun = 126;
-constexpr int64_t kStoreDeadlineMs = 10'000;
 
 struct McpOptions {
   std::string name;

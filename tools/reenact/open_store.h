@@ -3,6 +3,7 @@
 #ifndef REENACT_TOOLS_REENACT_OPEN_STORE_H_
 #define REENACT_TOOLS_REENACT_OPEN_STORE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {
+
+// How long a verb waits at its end for what it recorded to be on disk.
+inline constexpr int64_t kStoreDeadlineMs = 10'000;
 
 struct StorePlace {
   std::string path;

@@ -21,8 +21,6 @@
 namespace reenact::tools {
 namespace {
 
-constexpr int64_t kStoreDeadlineMs = 10'000;
-
 struct GatewayOptions {
   std::string listen = "127.0.0.1:0";
   std::string service = "proxy";

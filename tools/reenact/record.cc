@@ -34,7 +34,6 @@ constexpr int kExitCannotRun = 126;
 constexpr int kExitSignalled = 128;
 
 constexpr int64_t kProxyGraceMs = 1000;
-constexpr int64_t kStoreDeadlineMs = 10'000;
 
 struct RecordOptions {
   std::string service;

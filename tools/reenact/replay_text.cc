@@ -20,7 +20,7 @@ using replayer::DivergenceKind;
 using replayer::FidelityLevel;
 using replayer::Verdict;
 
-std::string Line(std::string_view label, const std::string& value) {
+std::string ReplayLine(std::string_view label, const std::string& value) {
   return "  " + PadRight(label, 12) + value + "\n";
 }
 
@@ -119,24 +119,27 @@ std::string RenderReplay(const schema::RecordedRun& tape, const replayer::Runner
   const std::string because = InconclusiveReason(result);
   std::string out = style(Ink::kBold, "Replay of " + schema::ToString(tape.run.id)) + "  " +
                     Printable(tape.run.service + " " + tape.run.entry) + "\n";
-  out += Line("verdict", style(ink, verdict) + (because.empty() ? "" : ": " + Printable(because)));
-  out += Line("level", LevelText(report) + ", " + LevelMeaning(report));
-  for (const std::string& reason : report.relaxed_by) out += Line("", "- " + Printable(reason));
-  out += Line("served", ServedText(report));
-  out += Line("network", NetworkText(result.network));
+  out += ReplayLine("verdict",
+                    style(ink, verdict) + (because.empty() ? "" : ": " + Printable(because)));
+  out += ReplayLine("level", LevelText(report) + ", " + LevelMeaning(report));
+  for (const std::string& reason : report.relaxed_by)
+    out += ReplayLine("", "- " + Printable(reason));
+  out += ReplayLine("served", ServedText(report));
+  out += ReplayLine("network", NetworkText(result.network));
   if (report.refused_runs > 0) {
-    out += Line("refused", Counted(report.refused_runs, "other run") + " of the program");
+    out += ReplayLine("refused", Counted(report.refused_runs, "other run") + " of the program");
   }
   if (report.finished) {
-    out += Line("output", report.output_equal ? "equal to the recorded one"
-                                              : "differs from the recorded one");
+    out += ReplayLine("output", report.output_equal ? "equal to the recorded one"
+                                                    : "differs from the recorded one");
   }
-  out += Line("program", ExitText(result.exit_status) + ", " + FormatDuration(result.elapsed_ns));
-  if (report.bound) out += Line("fingerprint", Printable(report.fingerprint));
+  out += ReplayLine("program",
+                    ExitText(result.exit_status) + ", " + FormatDuration(result.elapsed_ns));
+  if (report.bound) out += ReplayLine("fingerprint", Printable(report.fingerprint));
   if (!report.derived.run.id.IsZero()) {
-    out += Line("kept as", schema::ToString(report.derived.run.id));
+    out += ReplayLine("kept as", schema::ToString(report.derived.run.id));
   }
-  for (const std::string& note : report.notes) out += Line("note", Printable(note));
+  for (const std::string& note : report.notes) out += ReplayLine("note", Printable(note));
   if (report.divergences.empty()) return out;
   out += "\n" + style(Ink::kBold, "Divergences, in order") + "\n";
   for (size_t i = 0; i < report.divergences.size(); ++i) {

@@ -18,7 +18,7 @@ using rerun::TokenComparison;
 
 constexpr size_t kTokenWidth = 32;
 
-std::string Line(std::string_view label, const std::string& value) {
+std::string RerunLine(std::string_view label, const std::string& value) {
   return "  " + PadRight(label, 12) + value + "\n";
 }
 
@@ -248,10 +248,10 @@ std::string RenderRerun(const std::string& run_id, const rerun::Target& target,
   std::string out = style(ink, Printable(RerunSentence(report))) + "\n\n";
   out += style(Ink::kBold, "Rerun of " + run_id) + "  " + style(ink, verdict) + "  level " +
          std::string(rerun::ToString(report.level)) + "\n";
-  out += Line("target", Printable(target.Name()));
+  out += RerunLine("target", Printable(target.Name()));
   for (const CallRerun& call : report.calls) out += CallText(call, style);
   for (const std::string& reason : report.relaxed_by) {
-    out += Line("not higher", Printable(reason));
+    out += RerunLine("not higher", Printable(reason));
   }
   return out;
 }

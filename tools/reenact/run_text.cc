@@ -17,7 +17,7 @@ constexpr size_t kTimelineWidth = 112;
 constexpr size_t kDetailIndent = 31;  // Where details of an event begin, below its line.
 constexpr size_t kBodyWidth = 44;     // Of arguments and results within an event's line.
 
-std::string Line(std::string_view label, const std::string& value) {
+std::string RunLine(std::string_view label, const std::string& value) {
   return "  " + PadRight(label, 11) + value + "\n";
 }
 
@@ -51,37 +51,38 @@ std::string HeaderText(const RunView& view, const Style& style) {
   const schema::RecordedRun& recorded = *view.recorded;
   const schema::Run& run = recorded.run;
   std::string out = style(Ink::kBold, "Run " + schema::ToString(run.id)) + "\n";
-  if (!run.service.empty()) out += Line("service", Shortened(run.service, kValueWidth));
-  if (!run.entry.empty()) out += Line("entry", Shortened(run.entry, kValueWidth));
+  if (!run.service.empty()) out += RunLine("service", Shortened(run.service, kValueWidth));
+  if (!run.entry.empty()) out += RunLine("entry", Shortened(run.entry, kValueWidth));
   std::string started = FormatMillis(run.started.wall_ns);
   if (recorded.end) {
     started += "   took " +
                FormatDuration(Elapsed(run.started.monotonic_ns, recorded.end->at.monotonic_ns));
   }
-  out += Line("started", started);
-  out += Line("state", StateText(recorded, style));
+  out += RunLine("started", started);
+  out += RunLine("state", StateText(recorded, style));
   if (!run.parent.IsZero()) {
-    out += Line("parent", schema::ToString(run.parent) + Relation(run));
+    out += RunLine("parent", schema::ToString(run.parent) + Relation(run));
   }
-  if (run.origin == schema::RunOrigin::kImported) out += Line("origin", "imported");
-  if (!run.trace_id.empty()) out += Line("trace", Printable(run.trace_id));
-  if (!run.tags.empty()) out += Line("tags", Pairs(run.tags));
-  if (!run.process.empty()) out += Line("process", Pairs(run.process));
+  if (run.origin == schema::RunOrigin::kImported) out += RunLine("origin", "imported");
+  if (!run.trace_id.empty()) out += RunLine("trace", Printable(run.trace_id));
+  if (!run.tags.empty()) out += RunLine("tags", Pairs(run.tags));
+  if (!run.process.empty()) out += RunLine("process", Pairs(run.process));
   for (const schema::Mark& mark : recorded.marks) {
     std::string text = schema::ToString(mark.id) + "  \"" + Shortened(mark.title, 46) + "\"";
     if (mark.severity != 0) text += "  severity " + std::to_string(mark.severity);
-    out += Line("incident", style(Ink::kRed, text));
+    out += RunLine("incident", style(Ink::kRed, text));
   }
   for (const schema::Component& component : recorded.components) {
-    out += Line("component",
-                Shortened(component.kind + " " + component.name + " " +
-                              (component.version.empty() ? "(no version)" : component.version),
-                          kValueWidth - 16) +
-                    "  " + FormatSize(component.content.bytes.size()));
+    out += RunLine("component",
+                   Shortened(component.kind + " " + component.name + " " +
+                                 (component.version.empty() ? "(no version)" : component.version),
+                             kValueWidth - 16) +
+                       "  " + FormatSize(component.content.bytes.size()));
   }
-  if (!run.input.bytes.empty()) out += Line("input", ShortenedBody(run.input.bytes, kValueWidth));
+  if (!run.input.bytes.empty())
+    out += RunLine("input", ShortenedBody(run.input.bytes, kValueWidth));
   if (recorded.end && !recorded.end->output.bytes.empty()) {
-    out += Line("output", ShortenedBody(recorded.end->output.bytes, kValueWidth));
+    out += RunLine("output", ShortenedBody(recorded.end->output.bytes, kValueWidth));
   }
   return out;
 }

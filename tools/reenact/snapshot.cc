@@ -22,8 +22,6 @@
 namespace reenact::tools {
 namespace {
 
-constexpr int64_t kStoreDeadlineMs = 10'000;
-
 struct SnapshotOptions {
   std::string manifest;
   std::string service;

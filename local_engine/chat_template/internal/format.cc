@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "local_engine/chat_template/internal/ascii.h"
 #include "local_engine/chat_template/internal/operators.h"
 #include "local_engine/chat_template/internal/python_text.h"
 #include "local_engine/chat_template/internal/template_error.h"
@@ -11,10 +12,6 @@
 
 namespace reenact::local_engine {
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 class PercentFormatter {
  public:

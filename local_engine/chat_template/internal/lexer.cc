@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "local_engine/chat_template/internal/ascii.h"
 #include "local_engine/chat_template/internal/template_error.h"
 #include "local_engine/chat_template/internal/unicode_text.h"
 
 namespace reenact::local_engine {
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool IsNameByte(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -19,7 +19,7 @@ namespace {
 using Arg = const Arguments&;
 
 template <std::string (*kMap)(std::string_view)>
-Value Mapped(Interpreter& interpreter, const Value& text, Arg arguments) {
+Value MappedMethod(Interpreter& interpreter, const Value& text, Arg arguments) {
   const BoundArguments bound(arguments, {});
   interpreter.budget()->Charge(static_cast<int64_t>(text.Utf8().size()), 4);
   return Value::String(kMap(text.Utf8()));
@@ -61,7 +61,7 @@ Value RemoveAffix(Interpreter& interpreter, const Value& value, Arg arguments) {
   return Copied(interpreter, text);
 }
 
-Value Replace(Interpreter& interpreter, const Value& text, Arg arguments) {
+Value ReplaceMethod(Interpreter& interpreter, const Value& text, Arg arguments) {
   return ReplaceText(interpreter, text.Utf8(), arguments);
 }
 
@@ -100,7 +100,7 @@ Value Index(Interpreter& interpreter, const Value& text, Arg arguments) {
   return Value::Int(place);
 }
 
-Value Join(Interpreter& interpreter, const Value& separator, Arg arguments) {
+Value JoinMethod(Interpreter& interpreter, const Value& separator, Arg arguments) {
   const BoundArguments bound(arguments, {"iterable"});
   interpreter.budget()->ChargeWalk(bound.Required(0));
   std::string text;
@@ -116,7 +116,7 @@ Value Join(Interpreter& interpreter, const Value& separator, Arg arguments) {
   return Value::String(std::move(text));
 }
 
-Value Format(Interpreter& interpreter, const Value& text, Arg arguments) {
+Value FormatMethod(Interpreter& interpreter, const Value& text, Arg arguments) {
   return Value::String(FormatBraces(text.Utf8(), arguments, interpreter.budget()));
 }
 
@@ -243,13 +243,13 @@ Value ReplaceText(Interpreter& interpreter, std::string_view text, const Argumen
 
 std::span<const NamedFunction> StringMethods() {
   static constexpr NamedFunction kMethods[] = {
-      {"capitalize", Mapped<Capitalize>},
-      {"casefold", Mapped<Lower>},
+      {"capitalize", MappedMethod<Capitalize>},
+      {"casefold", MappedMethod<Lower>},
       {"center", Justify<Side::kBoth>},
       {"count", Count},
       {"endswith", HasAffix<true>},
       {"find", Find<false>},
-      {"format", Format},
+      {"format", FormatMethod},
       {"index", Index<false>},
       {"isalnum", All<IsLetterOrDigit>},
       {"isalpha", All<IsLetter>},
@@ -259,14 +259,14 @@ std::span<const NamedFunction> StringMethods() {
       {"isnumeric", All<IsAsciiDigit>},
       {"isspace", All<IsSpace>},
       {"isupper", AsTest<kUpperTest>},
-      {"join", Join},
+      {"join", JoinMethod},
       {"ljust", Justify<Side::kLeft>},
-      {"lower", Mapped<Lower>},
+      {"lower", MappedMethod<Lower>},
       {"lstrip", Strip<true, false>},
       {"partition", Partition},
       {"removeprefix", RemoveAffix<false>},
       {"removesuffix", RemoveAffix<true>},
-      {"replace", Replace},
+      {"replace", ReplaceMethod},
       {"rfind", Find<true>},
       {"rindex", Index<true>},
       {"rjust", Justify<Side::kRight>},
@@ -276,8 +276,8 @@ std::span<const NamedFunction> StringMethods() {
       {"splitlines", Lines},
       {"startswith", HasAffix<false>},
       {"strip", Strip<true, true>},
-      {"title", Mapped<TitleCase>},
-      {"upper", Mapped<Upper>},
+      {"title", MappedMethod<TitleCase>},
+      {"upper", MappedMethod<Upper>},
       {"zfill", ZeroFill},
   };
   return kMethods;

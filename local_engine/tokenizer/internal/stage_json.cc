@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Sequences in sequences.
-constexpr int kMaxDepth = 8;
+constexpr int kMaxStageDepth = 8;
 
 // One stage, read field by field. The first error is kept, and the fields after it do not matter.
 class Fields {
@@ -126,7 +126,7 @@ class StageWalk {
     const Json* inner = fields.Find(sequence_field_);
     if (inner == nullptr || !inner->is_array()) {
       fields.Fail(std::string("needs an array \"") + sequence_field_ + "\"");
-    } else if (depth == kMaxDepth) {
+    } else if (depth == kMaxStageDepth) {
       fields.Fail("is nested too deeply");
     }
     if (!fields.status().ok()) return fields.status();

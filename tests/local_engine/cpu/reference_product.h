@@ -30,10 +30,6 @@ inline ProductShape Fitting(DataType type, ProductShape shape) {
   return shape;
 }
 
-inline bool IsQuantised(DataType type) {
-  return type == DataType::kQ8_0 || type == DataType::kI8;
-}
-
 // `quantised`: x, for weights that are.
 inline float ReferenceSum(const StoredWeights& weights, std::span<const float> x,
                           const QuantisedRow& quantised, size_t row) {

@@ -25,7 +25,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-constexpr float kEpsilon = 1e-5f;
+constexpr float kNormEpsilon = 1e-5f;
 
 using Shape = ProductShape;
 
@@ -61,7 +61,7 @@ Floats Normalised(const Floats& x, const Floats& weight, size_t rows) {
   Floats y(x.size());
   const size_t dim = weight.size();
   for (size_t row = 0; row < rows; ++row) {
-    RmsNorm(std::span(x).subspan(row * dim, dim), weight, kEpsilon,
+    RmsNorm(std::span(x).subspan(row * dim, dim), weight, kNormEpsilon,
             std::span(y).subspan(row * dim, dim));
   }
   return y;
@@ -86,7 +86,7 @@ size_t DifferentTriple(DataType type, const Shape& shape, const Floats& x, const
     const Product products[] = {{&matrices[0], y.span().first(first)},
                                 {&matrices[1], y.span().subspan(first, second - first)},
                                 {&matrices[2], y.span().subspan(second)}};
-    Multiply(products, {rows.constant(), shape.rows, norm_weight.constant(), kEpsilon}, device);
+    Multiply(products, {rows.constant(), shape.rows, norm_weight.constant(), kNormEpsilon}, device);
     return y.Read();
   });
 }
@@ -116,7 +116,8 @@ size_t DifferentGated(DataType type, const Shape& shape, const Floats& x, const 
   return DifferentInAnySchedule(expected, [&](CudaDevice& device) {
     DeviceArray<float> y(expected.size());
     MultiplyAndGate({&gate_matrix, y.span()}, up_matrix,
-                    {rows.constant(), shape.rows, norm_weight.constant(), kEpsilon}, {}, device);
+                    {rows.constant(), shape.rows, norm_weight.constant(), kNormEpsilon}, {},
+                    device);
     return y.Read();
   });
 }

@@ -13,17 +13,11 @@
 
 namespace reenact::local_engine {
 
-#if defined(REENACT_ONE_SCHEDULE)  // Where races are found in any order, or nobody can choose one.
-inline constexpr uint64_t kSchedules[] = {20261130};
-#else
-inline constexpr uint64_t kSchedules[] = {0, 1, 20261130};
-#endif
-
 // `run` queues the work and gives its results. A kernel that failed counts as a difference.
 template <typename Run>
 size_t DifferentInAnySchedule(const std::vector<float>& expected, const Run& run) {
   size_t different = 0;
-  for (uint64_t schedule : kSchedules) {
+  for (uint64_t schedule : cuda_emulation::SchedulesToTry()) {
     cuda_emulation::SetSchedule(schedule);
     CudaDevice device(nullptr);
     const std::vector<float> actual = run(device);

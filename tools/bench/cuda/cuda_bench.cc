@@ -7,7 +7,6 @@
 // --seconds, 270 where nothing else is asked for. --dry-run lists the measurements. --small has
 // sizes for a device that is emulated. Exit codes: 0, 1 something failed, 2 usage, 77 no device.
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,11 +53,6 @@ bool ReadOptions(int argc, char** argv, Options* options) {
     }
   }
   return true;
-}
-
-double SecondsNow() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 int Run(const Options& options) {

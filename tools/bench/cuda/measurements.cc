@@ -1,6 +1,7 @@
 #include "tools/bench/cuda/measurements.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
@@ -42,6 +43,11 @@ std::string BesideText(const Measurement& row) {
 }
 
 }  // namespace
+
+double SecondsNow() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
 
 void Measurements::BeginSection(const std::string& name, double budget_s) {
   section_ = name;

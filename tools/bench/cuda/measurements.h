@@ -25,6 +25,9 @@ struct Measurement {
   std::string why_not;
 };
 
+// Of a steady clock.
+double SecondsNow();
+
 // Runs what is measured, section by section, each in its own time.
 class Measurements {
  public:

@@ -1,7 +1,6 @@
 #include "tools/bench/cuda/model_measurements.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -98,11 +97,6 @@ class RandomModel {
   Model model_;
   std::vector<std::unique_ptr<RandomWeights>> matrices_;
 };
-
-double SecondsNow() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 // Sequences that run on a backend, each with its own pages.
 class Sequences {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 
 namespace reenact::cuda_emulation {
@@ -44,6 +45,10 @@ struct Grid {
 
 // Threads and blocks run in order (0), backwards (1) or in a permutation that the seed makes.
 void SetSchedule(uint64_t seed);
+
+// The orders in which a test runs the same work. One, where races are found in any order or nobody
+// can choose one.
+std::span<const uint64_t> SchedulesToTry();
 
 // What the first kernel that went wrong did, with its block and thread; empty when none did. The
 // kernels after it are not run until somebody has taken the report.
