@@ -109,8 +109,7 @@ void RecordedCall::Give() noexcept {
   delete this;
 }
 
-// --- the beginning
-// ------------------------------------------------------------------------------------
+// --- the beginning ---
 
 void RecordedCall::Begin(RecordedRun* run, ProcessPart* part, const std::string& scope,
                          const reenact_call_info& info) {
@@ -196,8 +195,7 @@ void RecordedCall::AppendBeginRecord(const store::StartedCall& started,
   end_.begin_sequence = run_->recorder()->Append(part_, store::RecordKind::kCallBegin, pieces, 2);
 }
 
-// --- the answer
-// ---------------------------------------------------------------------------------------
+// --- the answer ---
 
 ProcessPart* RecordedCall::OwnPart() noexcept {
   return part_ != nullptr && part_->token() == ProcessToken() ? part_ : nullptr;
@@ -260,8 +258,7 @@ reenact_code RecordedCall::Next(reenact_item*) noexcept {
   return REENACT_INVALID_ARGUMENT;
 }
 
-// --- the end
-// ------------------------------------------------------------------------------------------
+// --- the end ---
 
 reenact_code RecordedCall::End(int32_t end_state, const reenact_call_meta& meta) noexcept {
   bool appended = false;

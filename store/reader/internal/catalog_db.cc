@@ -16,7 +16,8 @@ using sqlite::Failure;
 using sqlite::Statement;
 
 constexpr int32_t kCatalogApplicationId = 0x72656563;  // "reec"
-// Raised whenever the same segments would be derived differently; an older file is made anew.
+// Raised whenever the same segments would be derived differently; what an older file holds is then
+// derived again.
 constexpr int32_t kCatalogVersion = 3;
 
 // `document` says what a row of the index stands for; the index itself keeps no text, which is read
