@@ -32,16 +32,16 @@ struct ByteRowShared {
 
 // Quantises values [first, first + kSlab) of each row by groups of 32, a warp a group.
 template <int kRows>
-__device__ __forceinline__ void StageGroups(const ActivationRows& rows, int first_row,
-                                            int rows_here, int first, const float* inverse,
+__device__ __forceinline__ void StageGroups(const ActivationRows& rows, const RowBlock& block,
+                                            int first, const float* inverse,
                                             ByteRowShared<kRows>* shared) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int groups = min(ByteRowShared<kRows>::kSlab, rows.dim - first) / kQ8GroupSize;
-  for (int r = 0; r < rows_here; ++r) {
+  for (int r = 0; r < block.rows_here; ++r) {
     for (int group = static_cast<int>(threadIdx.x) / kWarpLanes; group < groups;
          group += kRowWarps) {
       const float x =
-          ActivationAt(rows, first_row + r, first + group * kQ8GroupSize + lane, inverse[r]);
+          ActivationAt(rows, block.first_row + r, first + group * kQ8GroupSize + lane, inverse[r]);
       float scale = QuantisedScale(WarpMaximum(abs_bits(x)));
       if (Planted(DeviceFault::kScaleOfFirstRow) && r > 0) scale = shared->scales[0][group];
       uint32_t word = ByteOfWord(QuantisedValue(x, scale), lane % 4);
@@ -76,12 +76,12 @@ __device__ __forceinline__ float LargestOfRow(const ActivationRows& rows, int ro
 // Quantises values [first, first + kSlab) of each row by the row's own scale; the last unit is
 // filled with zeros.
 template <int kRows>
-__device__ __forceinline__ void StageBytes(const ActivationRows& rows, int first_row, int rows_here,
+__device__ __forceinline__ void StageBytes(const ActivationRows& rows, const RowBlock& block,
                                            int first, const float* inverse, const float* scales,
                                            ByteRowShared<kRows>* shared) {
   const int values = min(ByteRowShared<kRows>::kSlab, rows.dim - first);
   const int words = CountOf(values, kUnitBytes) * (kUnitBytes / 4);
-  for (int r = 0; r < rows_here; ++r) {
+  for (int r = 0; r < block.rows_here; ++r) {
     for (int at = static_cast<int>(threadIdx.x); at < words; at += kRowThreads) {
       uint32_t word = 0;
 #pragma unroll
@@ -89,7 +89,7 @@ __device__ __forceinline__ void StageBytes(const ActivationRows& rows, int first
         const int k = first + 4 * at + i;
         if (k >= rows.dim) break;
         word |= ByteOfWord(
-            QuantisedValue(ActivationAt(rows, first_row + r, k, inverse[r]), scales[r]), i);
+            QuantisedValue(ActivationAt(rows, block.first_row + r, k, inverse[r]), scales[r]), i);
       }
       reinterpret_cast<uint32_t*>(shared->x[r])[at] = word;
     }
@@ -105,8 +105,8 @@ __device__ __forceinline__ int32_t DotOfUnits(const uint4& a, const uint4& b, in
 
 // The chains of the warp's class over the groups of a slab; both lanes of an output get the same.
 template <int kRows>
-__device__ __forceinline__ void AddGroups(const MatrixView& matrix, int panel, int first,
-                                          int rows_here, const ByteRowShared<kRows>& shared,
+__device__ __forceinline__ void AddGroups(const MatrixView& matrix, const RowBlock& block,
+                                          int first, const ByteRowShared<kRows>& shared,
                                           float (&acc)[kRows]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
@@ -116,12 +116,12 @@ __device__ __forceinline__ void AddGroups(const MatrixView& matrix, int panel, i
       min(first_group + ByteRowShared<kRows>::kSlab / kQ8GroupSize, Q8GroupCount(matrix.input_dim));
 #pragma unroll(kRows == 1 ? 4 : 1)
   for (int group = first_group + warp / 2; group < end; group += kQ8Classes) {
-    const size_t index = Q8GroupIndex(matrix.input_dim, panel, group) + in_panel;
+    const size_t index = Q8GroupIndex(matrix.input_dim, block.panel, group) + in_panel;
     const uint4 unit = LoadConstant(matrix.units + 2 * index + lane % 2);
     const float scale = WidenF16(LoadConstant(matrix.scales + index));
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      if (r >= rows_here) break;
+      if (r >= block.rows_here) break;
       const int at = group - first_group;
       int32_t sum = DotOfUnits(unit, shared.x[r][2 * at + lane % 2], 0);
       sum += OfLaneXor(sum, 1);
@@ -137,20 +137,17 @@ __global__ void __launch_bounds__(kRowThreads)
   auto* shared = SharedMemory<ByteRowShared<kRows>>();
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  int panel = static_cast<int>(blockIdx.x);
-  const int matrix = kSums == 2 ? 0 : MatrixOfPanel(work, &panel);
-  const int first_row = static_cast<int>(blockIdx.y) * kRows;
-  const int rows_here = min(kRows, work.rows.row_count - first_row);
+  const RowBlock block = BlockOfRows<kRows, kGate>(work);
   float inverse[kRows];
-  InverseNorms(work.rows, first_row, rows_here, &shared->norm, inverse);
+  InverseNorms(work.rows, block.first_row, block.rows_here, &shared->norm, inverse);
   float acc[kSums][kRows] = {};
   for (int first = 0; first < work.rows.dim; first += ByteRowShared<kRows>::kSlab) {
     if (first > 0) __syncthreads();
-    StageGroups(work.rows, first_row, rows_here, first, inverse, shared);
+    StageGroups(work.rows, block, first, inverse, shared);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
-      AddGroups(work.matrices[matrix + i], panel, first, rows_here, *shared, acc[i]);
+      AddGroups(work.matrices[block.matrix + i], block, first, *shared, acc[i]);
     }
   }
   __syncthreads();  // The sums stand where the rows did.
@@ -164,7 +161,7 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
   __syncthreads();
-  if (warp >= rows_here) return;
+  if (warp >= block.rows_here) return;
   float sums[2] = {};
 #pragma unroll
   for (int i = 0; i < kSums; ++i) {
@@ -172,13 +169,14 @@ __global__ void __launch_bounds__(kRowThreads)
     sums[i] = add_rn(add_rn(classes[0][warp][lane], classes[2][warp][lane]),
                      add_rn(classes[1][warp][lane], classes[3][warp][lane]));
   }
-  Finish<kGate>(work, matrix, first_row + warp, panel * kPanelOutputs + lane, sums[0], sums[1]);
+  Finish<kGate>(work, block.matrix, block.first_row + warp, block.panel * kPanelOutputs + lane,
+                sums[0], sums[1]);
 }
 
 // Sums of products over a slab, of the warp's four outputs, this lane's part.
 template <int kRows>
-__device__ __forceinline__ void AddBytes(const MatrixView& matrix, int panel, int first,
-                                         int rows_here, const ByteRowShared<kRows>& shared,
+__device__ __forceinline__ void AddBytes(const MatrixView& matrix, const RowBlock& block, int first,
+                                         const ByteRowShared<kRows>& shared,
                                          int32_t (&sums)[4][kRows]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
@@ -187,7 +185,7 @@ __device__ __forceinline__ void AddBytes(const MatrixView& matrix, int panel, in
   const int units = min(ByteRowShared<kRows>::kSlab / kUnitBytes, row_units - first_unit);
   const uint4* rows =
       matrix.units +
-      static_cast<size_t>(panel * kPanelOutputs + warp * 4) * static_cast<size_t>(row_units) +
+      static_cast<size_t>(block.panel * kPanelOutputs + warp * 4) * static_cast<size_t>(row_units) +
       first_unit;
 #pragma unroll(kRows == 1 ? 2 : 1)
   for (int unit = lane; unit < units; unit += kWarpLanes) {
@@ -198,7 +196,7 @@ __device__ __forceinline__ void AddBytes(const MatrixView& matrix, int panel, in
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      if (r >= rows_here) break;
+      if (r >= block.rows_here) break;
       const uint4 x = shared.x[r][unit];
 #pragma unroll
       for (int i = 0; i < 4; ++i) sums[i][r] = DotOfUnits(w[i], x, sums[i][r]);
@@ -219,40 +217,38 @@ __global__ void __launch_bounds__(kRowThreads)
   auto* shared = SharedMemory<ByteRowShared<kRows>>();
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  int panel = static_cast<int>(blockIdx.x);
-  const int matrix = kSums == 2 ? 0 : MatrixOfPanel(work, &panel);
-  const int first_row = static_cast<int>(blockIdx.y) * kRows;
-  const int rows_here = min(kRows, work.rows.row_count - first_row);
+  const RowBlock block = BlockOfRows<kRows, kGate>(work);
   float inverse[kRows];
-  InverseNorms(work.rows, first_row, rows_here, &shared->norm, inverse);
+  InverseNorms(work.rows, block.first_row, block.rows_here, &shared->norm, inverse);
   float scales[kRows] = {};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    if (r >= rows_here) break;
-    scales[r] = QuantisedScale(LargestOfRow(work.rows, first_row + r, inverse[r], shared->largest));
+    if (r >= block.rows_here) break;
+    scales[r] =
+        QuantisedScale(LargestOfRow(work.rows, block.first_row + r, inverse[r], shared->largest));
   }
   int32_t sums[kSums][4][kRows] = {};
   for (int first = 0; first < work.rows.dim; first += ByteRowShared<kRows>::kSlab) {
     if (first > 0) __syncthreads();
-    StageBytes(work.rows, first_row, rows_here, first, inverse, scales, shared);
+    StageBytes(work.rows, block, first, inverse, scales, shared);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
-      AddBytes(work.matrices[matrix + i], panel, first, rows_here, *shared, sums[i]);
+      AddBytes(work.matrices[block.matrix + i], block, first, *shared, sums[i]);
     }
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    if (r >= rows_here) break;
+    if (r >= block.rows_here) break;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int output = panel * kPanelOutputs + warp * 4 + i;
+      const int output = block.panel * kPanelOutputs + warp * 4 + i;
       const float value =
-          W8A8Value(work.matrices[matrix], output, WarpSum(sums[0][i][r]), scales[r]);
+          W8A8Value(work.matrices[block.matrix], output, WarpSum(sums[0][i][r]), scales[r]);
       const float up = kSums == 2 ? W8A8Value(work.matrices[1], output,
                                               WarpSum(sums[kSums - 1][i][r]), scales[r])
                                   : 0.0f;
-      if (lane == 0) Finish<kGate>(work, matrix, first_row + r, output, value, up);
+      if (lane == 0) Finish<kGate>(work, block.matrix, block.first_row + r, output, value, up);
     }
   }
 }

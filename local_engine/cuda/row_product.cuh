@@ -19,6 +19,26 @@ inline constexpr int kRowThreads = 256;
 inline constexpr int kRowWarps = kRowThreads / kWarpLanes;
 inline constexpr int kWarpClasses = kDotClasses / kRowWarps;
 
+// What a block computes. Numbers only: with the factors of the norms in it, nvcc 13 keeps it all in
+// local memory.
+struct RowBlock {
+  int matrix = 0;  // With the gate the first of two.
+  int panel = 0;   // Of that matrix.
+  int first_row = 0;
+  int rows_here = 0;
+};
+
+// How every product of few rows begins.
+template <int kRows, bool kGate>
+__device__ __forceinline__ RowBlock BlockOfRows(const ProductArguments& work) {
+  RowBlock block;
+  block.panel = static_cast<int>(blockIdx.x);
+  if (!kGate) block.matrix = MatrixOfPanel(work, &block.panel);
+  block.first_row = static_cast<int>(blockIdx.y) * kRows;
+  block.rows_here = min(kRows, work.rows.row_count - block.first_row);
+  return block;
+}
+
 template <int kRows>
 struct RowShared {
   static constexpr int kSlabChunks = 128 / kRows;
@@ -33,22 +53,23 @@ struct RowShared {
   };
 };
 
-// Rows [first_row, first_row + rows_here), chunks [first_chunk, ...) into shared memory; what pads
-// the last chunk is zero.
+// Chunks [first_chunk, ...) of the block's rows into shared memory; what pads the last chunk is
+// zero.
 template <int kRows>
-__device__ __forceinline__ void StageSlab(const ActivationRows& rows, int first_row, int rows_here,
+__device__ __forceinline__ void StageSlab(const ActivationRows& rows, const RowBlock& block,
                                           int first_chunk, const float* inverse,
                                           RowShared<kRows>* shared) {
   const int pairs =
       (kDotChunk / 2) * min(RowShared<kRows>::kSlabChunks, ChunkCount(rows.dim) - first_chunk);
-  for (int r = 0; r < rows_here; ++r) {
+  for (int r = 0; r < block.rows_here; ++r) {
     for (int pair = static_cast<int>(threadIdx.x); pair < pairs; pair += kRowThreads) {
       const int k = first_chunk * kDotChunk + 2 * pair;
       float* to = &shared->x[r][BitReversed(pair % kDotClasses)][pair / kDotClasses * 2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         if (Planted(DeviceFault::kPaddingUnwritten) && k + i >= rows.dim) continue;
-        to[i] = k + i < rows.dim ? ActivationAt(rows, first_row + r, k + i, inverse[r]) : 0.0f;
+        to[i] =
+            k + i < rows.dim ? ActivationAt(rows, block.first_row + r, k + i, inverse[r]) : 0.0f;
       }
     }
   }
@@ -94,8 +115,8 @@ __device__ __forceinline__ void AddLastUnit(const uint4& unit, const RowShared<k
 
 // The part of a slab of the warp's classes.
 template <typename Weights, int kRows>
-__device__ __forceinline__ void AddSlab(const MatrixView& matrix, int panel, int first_chunk,
-                                        int rows_here, const RowShared<kRows>& shared,
+__device__ __forceinline__ void AddSlab(const MatrixView& matrix, const RowBlock& block,
+                                        int first_chunk, const RowShared<kRows>& shared,
                                         float (&acc)[kWarpClasses][kRows]) {
   constexpr int kUnitChunks = Weights::kValues / 2;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
@@ -105,7 +126,7 @@ __device__ __forceinline__ void AddSlab(const MatrixView& matrix, int panel, int
 #pragma unroll
   for (int c = 0; c < kWarpClasses; ++c) {
     units[c] = matrix.units +
-               FloatUnitIndex(matrix.input_dim, Weights::kValueBytes, panel, first_place + c,
+               FloatUnitIndex(matrix.input_dim, Weights::kValueBytes, block.panel, first_place + c,
                               first_chunk / kUnitChunks) +
                lane;
   }
@@ -117,7 +138,8 @@ __device__ __forceinline__ void AddSlab(const MatrixView& matrix, int panel, int
     for (int c = 0; c < kWarpClasses; ++c) unit[c] = LoadConstant(units[c] + u * kPanelOutputs);
 #pragma unroll
     for (int c = 0; c < kWarpClasses; ++c) {
-      AddUnit<Weights>(unit[c], shared, first_place + c, u * Weights::kValues, rows_here, acc[c]);
+      AddUnit<Weights>(unit[c], shared, first_place + c, u * Weights::kValues, block.rows_here,
+                       acc[c]);
     }
   }
   const int values_left = 2 * (chunks - whole_units * kUnitChunks);
@@ -125,8 +147,8 @@ __device__ __forceinline__ void AddSlab(const MatrixView& matrix, int panel, int
 #pragma unroll
   for (int c = 0; c < kWarpClasses; ++c) {
     AddLastUnit<Weights>(LoadConstant(units[c] + whole_units * kPanelOutputs), shared,
-                         first_place + c, whole_units * Weights::kValues, values_left, rows_here,
-                         acc[c]);
+                         first_place + c, whole_units * Weights::kValues, values_left,
+                         block.rows_here, acc[c]);
   }
 }
 
@@ -157,21 +179,17 @@ __global__ void __launch_bounds__(kRowThreads)
   auto* shared = SharedMemory<RowShared<kRows>>();
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  int panel = static_cast<int>(blockIdx.x);
-  const int matrix = kSums == 2 ? 0 : MatrixOfPanel(work, &panel);
-  const int first_row = static_cast<int>(blockIdx.y) * kRows;
-  const int rows_here = min(kRows, work.rows.row_count - first_row);
-
+  const RowBlock block = BlockOfRows<kRows, kGate>(work);
   float inverse[kRows];
-  InverseNorms(work.rows, first_row, rows_here, &shared->norm, inverse);
+  InverseNorms(work.rows, block.first_row, block.rows_here, &shared->norm, inverse);
   float acc[kSums][kWarpClasses][kRows] = {};
   for (int chunk = 0; chunk < ChunkCount(work.rows.dim); chunk += RowShared<kRows>::kSlabChunks) {
     if (chunk > 0 && !Planted(DeviceFault::kSlabBarrierMissing)) __syncthreads();
-    StageSlab(work.rows, first_row, rows_here, chunk, inverse, shared);
+    StageSlab(work.rows, block, chunk, inverse, shared);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
-      AddSlab<Weights>(work.matrices[matrix + i], panel, chunk, rows_here, *shared, acc[i]);
+      AddSlab<Weights>(work.matrices[block.matrix + i], block, chunk, *shared, acc[i]);
     }
   }
   __syncthreads();  // The sums stand where the rows did.
@@ -184,10 +202,11 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
   __syncthreads();
-  if (warp >= rows_here) return;
+  if (warp >= block.rows_here) return;
   const float sum = SumOfWarps(*shared, 0, warp, lane);
   const float up = kSums == 2 ? SumOfWarps(*shared, 1, warp, lane) : 0.0f;
-  Finish<kGate>(work, matrix, first_row + warp, panel * kPanelOutputs + lane, sum, up);
+  Finish<kGate>(work, block.matrix, block.first_row + warp, block.panel * kPanelOutputs + lane, sum,
+                up);
 }
 
 }  // namespace reenact::local_engine
