@@ -1,6 +1,7 @@
 #include "replayer/eval/cases.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -105,6 +106,21 @@ absl::StatusOr<Case> ReadCase(const Json& line) {
   of.messages = *std::move(messages);
   if (absl::Status read = ReadGrader(line, &of); !read.ok()) return read;
   return of;
+}
+
+// Errors: of `read`, with the number of the line.
+absl::Status ForEachLine(std::string_view text,
+                         const std::function<absl::Status(const Json& line)>& read) {
+  for (int64_t number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? "" : text.substr(end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const absl::Status done = read(Json::parse(line, nullptr, false));
+    if (!done.ok())
+      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", done.message()));
+  }
+  return absl::OkStatus();
 }
 
 bool HasType(const Json& value, const std::string& type) {
@@ -307,20 +323,30 @@ std::string_view ToString(GraderKind kind) {
 absl::StatusOr<std::vector<Case>> ParseCases(std::string_view text) {
   std::vector<Case> cases;
   std::set<std::string> ids;
-  for (int64_t number = 1; !text.empty(); ++number) {
-    const size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text = end == std::string_view::npos ? "" : text.substr(end + 1);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto of = ReadCase(Json::parse(line, nullptr, false));
-    if (of.ok() && !ids.insert(of->id).second)
-      of = absl::InvalidArgumentError(absl::StrCat("\"", of->id, "\" is there twice"));
-    if (!of.ok())
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", of.status().message()));
+  const absl::Status read = ForEachLine(text, [&](const Json& line) {
+    auto of = ReadCase(line);
+    if (!of.ok()) return of.status();
+    if (!ids.insert(of->id).second)
+      return absl::InvalidArgumentError(absl::StrCat("\"", of->id, "\" is there twice"));
     cases.push_back(*std::move(of));
-  }
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read;
   if (cases.empty()) return absl::InvalidArgumentError("there is no case in it");
   return cases;
+}
+
+absl::StatusOr<std::vector<std::string>> ParsePrompts(std::string_view text) {
+  std::vector<std::string> prompts;
+  const absl::Status read = ForEachLine(text, [&](const Json& line) {
+    if (!line.is_object()) return absl::InvalidArgumentError("is no JSON object");
+    auto messages = MessagesOf(line);
+    if (messages.ok()) prompts.push_back(*std::move(messages));
+    return messages.status();
+  });
+  if (!read.ok()) return read;
+  if (prompts.empty()) return absl::InvalidArgumentError("there is no prompt in it");
+  return prompts;
 }
 
 absl::StatusOr<std::string> SchemaViolation(std::string_view schema, std::string_view json) {

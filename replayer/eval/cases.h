@@ -34,6 +34,10 @@ struct Case {
 // no prompt, none or several graders, a pattern or a schema that cannot be read.
 absl::StatusOr<std::vector<Case>> ParseCases(std::string_view text);
 
+// The prompts alone, each a JSON list of messages; what else a line holds does not matter.
+// Errors: InvalidArgument with the line.
+absl::StatusOr<std::vector<std::string>> ParsePrompts(std::string_view text);
+
 struct Grade {
   std::optional<double> score;  // Absent: it could not be graded, `why` says why.
   std::string why;

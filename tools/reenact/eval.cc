@@ -10,6 +10,7 @@
 
 #include "replayer/eval/eval_report.h"
 #include "replayer/eval/results.h"
+#include "tools/reenact/eval_output.h"
 #include "tools/reenact/junit.h"
 #include "tools/reenact/measure_text.h"
 #include "tools/reenact/verb.h"
@@ -24,8 +25,7 @@ using eval::EvalResults;
 
 struct ReportFlags {
   std::string results;
-  std::string junit;
-  double fail_under = -1;  // None.
+  EvalOutput output;
 };
 
 std::string PlusMinus(const analysis::Measure& mean, const analysis::Measure& deviation) {
@@ -123,8 +123,9 @@ void Write(const CaseReport& of, JsonWriter* json) {
   json->EndObject();
 }
 
-void PrintJson(const EvalResults& results, const EvalReport& report) {
-  JsonWriter json = JsonWriter::Document("eval report");
+void PrintJson(const EvalResults& results, const EvalReport& report, const EvalOutput& output,
+               const Context& context) {
+  JsonWriter json = JsonWriter::Document(context.verb);
   json.TextField("name", results.header.name);
   json.TextField("mode", ToString(report.mode));
   json.TextField("target", results.header.target);
@@ -161,6 +162,7 @@ void PrintJson(const EvalResults& results, const EvalReport& report) {
   json.BeginArray();
   for (const CaseReport& of : report.cases) Write(of, &json);
   json.EndArray();
+  if (output.more_fields) output.more_fields(&json);
   json.EndObject();
   Print(json.Take());
 }
@@ -188,26 +190,39 @@ int Report(const ReportFlags& flags, const Context& context) {
                 absl::Status(results.status().code(),
                              absl::StrCat(flags.results, ": ", results.status().message())));
   }
-  const EvalReport report = eval::ReportOn(*results);
-  if (context.json)
-    PrintJson(*results, report);
-  else
-    Print(Render(*results, report, context.style));
-  if (!flags.junit.empty()) {
-    const absl::Status written =
-        WriteFile(flags.junit, JunitText({SuiteOf(*results, report)}), true);
-    if (!written.ok()) return Fail(context, written);
-  }
-  if (!report.inconclusive_because.empty()) return kExitInconclusive;
-  return report.pass_rate_value.value() < flags.fail_under ? kExitFinding : kExitOk;
+  return PrintEval(*results, flags.output, context);
 }
 
 }  // namespace
 
+void AddEvalOutputFlags(CLI::App* verb, EvalOutput* output) {
+  verb->add_option("--fail-under", output->fail_under, "exit code 1 for a pass rate below this")
+      ->type_name("RATE");
+  verb->add_option("--junit", output->junit,
+                   "write JUnit XML as well: a case fails unless all pass")
+      ->type_name("FILE");
+}
+
+int PrintEval(const EvalResults& results, const EvalOutput& output, const Context& context) {
+  const EvalReport report = eval::ReportOn(results);
+  if (context.json)
+    PrintJson(results, report, output, context);
+  else
+    Print(Render(results, report, context.style) + output.more_text);
+  if (!output.junit.empty()) {
+    const absl::Status written =
+        WriteFile(output.junit, JunitText({SuiteOf(results, report)}), true);
+    if (!written.ok()) return Fail(context, written);
+  }
+  if (!report.inconclusive_because.empty()) return kExitInconclusive;
+  return report.pass_rate_value.value() < output.fail_under ? kExitFinding : kExitOk;
+}
+
 void AddEvalVerb(CLI::App* app, Context* context) {
   CLI::App* verb =
-      app->add_subcommand("eval", "What repeated answers to an eval's cases say: report");
+      app->add_subcommand("eval", "Cases asked several times, graded and judged: run, report");
   verb->require_subcommand(1);
+  AddEvalRunVerb(verb, context);
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* report = AddVerb(
       verb, context,
@@ -221,11 +236,7 @@ void AddEvalVerb(CLI::App* app, Context* context) {
        .takes_store = false},
       [flags, context] { return Report(*flags, *context); });
   report->add_option("RESULTS", flags->results, "a file")->required();
-  report->add_option("--fail-under", flags->fail_under, "exit code 1 for a pass rate below this")
-      ->type_name("RATE");
-  report
-      ->add_option("--junit", flags->junit, "write JUnit XML as well: a case fails unless all pass")
-      ->type_name("FILE");
+  AddEvalOutputFlags(report, &flags->output);
 }
 
 }  // namespace reenact::tools
