@@ -16,6 +16,8 @@ using analysis::TopTokens;
 
 // A larger mean shift is no matter of rounding.
 constexpr double kSmallShiftNats = 0.5;
+// Of all probes; more that failed make a verdict one of the others alone.
+constexpr double kMostFailed = 0.1;
 
 using Strata = std::map<std::string, std::vector<TopTokens>>;  // By prompt.
 
@@ -254,6 +256,7 @@ DriftReport Check(const Baseline& baseline, const std::vector<Window>& windows,
   }
   for (const Window& window : windows) {
     report.probe_count += static_cast<int64_t>(window.probes.size());
+    report.failed_probes += window.failed;
     WindowJudgement judgement{.at_wall_ns = window.at_wall_ns};
     judgement.statistic = StatisticOf(reference, StrataOf(window, report.stratum));
     if (judgement.statistic.ok()) {
@@ -275,6 +278,12 @@ DriftReport Check(const Baseline& baseline, const std::vector<Window>& windows,
                               analysis::CompareTop(MeanList(there->second), MeanList(samples))});
     report.invalid_probes +=
         analysis::TestShift(there->second, samples, {.exact_up_to = 0, .draws = 0}).invalid_samples;
+  }
+  const int64_t asked = report.probe_count + report.failed_probes;
+  if (static_cast<double>(report.failed_probes) > kMostFailed * static_cast<double>(asked)) {
+    report.sentence = absl::StrCat(report.failed_probes, " of ", asked,
+                                   " probes were not answered, or without logprobs");
+    return report;
   }
   FindCauses(baseline, windows, &report);
   Judge(options, &report);

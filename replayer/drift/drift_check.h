@@ -94,6 +94,7 @@ struct DriftReport {
   std::set<std::string> stratum;  // Fingerprints whose probes were compared; empty: all.
   int64_t probe_count = 0;        // Of the check.
   int64_t invalid_probes = 0;
+  int64_t failed_probes = 0;  // More than a tenth of all make the check inconclusive.
 };
 
 // `windows` in order of time, of one check.

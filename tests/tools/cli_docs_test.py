@@ -9,7 +9,7 @@ import sys
 
 VERBS = ["record", "proxy", "mcp", "list", "show", "search", "diff",
          "incident open", "incident list", "incident note", "incident close", "incident show",
-         "asof", "snapshot", "fingerprints", "lint", "eval run", "eval report", "compare",
+         "asof", "snapshot", "fingerprints", "lint", "drift baseline", "drift check", "eval run", "eval report", "compare",
          "replay", "fork", "rerun", "diagnose", "explain", "envelope",
          "serve", "fixture add", "fixture run", "fixture update",
          "export", "import", "verify", "doctor",

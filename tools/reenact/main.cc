@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/reenact/drift_verbs.h"
 #include "tools/reenact/suggestion.h"
 #include "tools/reenact/verb.h"
 
@@ -153,6 +154,7 @@ int Main(int argc, char** argv) {
   AddSnapshotVerb(&app, &context);
   AddFingerprintsVerb(&app, &context);
   AddLintVerb(&app, &context);
+  AddDriftVerb(&app, &context);
   AddEvalVerb(&app, &context);
   AddCompareVerb(&app, &context);
   AddReplayVerb(&app, &context);
