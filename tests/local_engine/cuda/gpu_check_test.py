@@ -49,7 +49,7 @@ def measurements(bench):
     expect(dry.returncode == 0, f"a dry run of the measurements: {dry}")
     planned = [line for line in dry.stdout.splitlines() if line.endswith(" dry run")]
     for what in ("copy within the device", "GEMV BF16", "attention BF16, 128 x 1024", "GEMM W8A8", "GEMM Q8_0",
-                 "order n1", "BF16, decode, batch 128", "W8A8, decode, batch 1", "prefill of 2048"):
+                 "order n1", "free order", "multiply-adds in registers", "BF16, decode, batch 128", "W8A8, decode, batch 1", "prefill of 2048"):
         expect(any(what in line for line in planned), f"{what} is not measured: {dry.stdout}")
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "measured.json"

@@ -50,6 +50,8 @@ BenchSizes BenchSizes::Small() {
   sizes.gemm_rows = 70;
   sizes.gemm_outputs = 64;
   sizes.gemm_dim = 128;
+  sizes.multiply_add_blocks = 2;
+  sizes.multiply_add_rounds = 64;
   sizes.attention = {{3, 64}};
   sizes.head_count = 4;
   sizes.kv_head_count = 2;

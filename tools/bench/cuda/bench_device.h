@@ -22,6 +22,8 @@ struct BenchSizes {
   size_t copy_bytes = size_t{1} << 30;
   size_t gemv_outputs = 65536, gemv_dim = 4096;
   size_t gemm_rows = 2048, gemm_outputs = 4096, gemm_dim = 4096;
+  size_t multiply_add_blocks = 8192;
+  int multiply_add_rounds = 1024;
 
   struct Attention {
     int batch = 0, context = 0;

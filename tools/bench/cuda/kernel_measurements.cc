@@ -12,6 +12,7 @@
 #include "local_engine/cuda/matrix.h"
 #include "local_engine/cuda/matrix_product.h"
 #include "tools/bench/cuda/free_order_product.h"
+#include "tools/bench/cuda/multiply_adds.h"
 
 namespace reenact::bench {
 namespace {
@@ -126,6 +127,22 @@ std::optional<Measured> Attention(const BenchSizes& sizes, const BenchSizes::Att
   return Measured{static_cast<double>(cache_bytes) / *time / 1e6, copy};
 }
 
+// The peak of binary32: what arithmetic in registers comes to.
+std::optional<double> PeakTeraflops(const BenchSizes& sizes) {
+  CudaDevice device(nullptr);
+  const size_t threads = sizes.multiply_add_blocks * kMultiplyAddThreads;
+  DeviceMemory sums;
+  if (!device.Reserve(threads * sizeof(float), &sums)) return std::nullopt;
+  const std::optional<double> time = Milliseconds(device, [&] {
+    MultiplyAndAddInRegisters(sizes.multiply_add_blocks, sizes.multiply_add_rounds, device,
+                              sums.As<float>());
+  });
+  if (!time.has_value()) return std::nullopt;
+  const double links = static_cast<double>(threads * kMultiplyAddChains) *
+                       static_cast<double>(sizes.multiply_add_rounds);
+  return 2.0 * links / *time / 1e9;
+}
+
 double Teraflops(const BenchSizes& sizes, double milliseconds) {
   return 2.0 * static_cast<double>(sizes.gemm_rows) * static_cast<double>(sizes.gemm_outputs) *
          static_cast<double>(sizes.gemm_dim) / milliseconds / 1e9;
@@ -144,8 +161,13 @@ std::optional<Measured> Gemm(DataType type, const BenchSizes& sizes, const Cubla
   return Measured{Teraflops(sizes, *time), other.has_value() ? Teraflops(sizes, *other) : 0};
 }
 
-// Both without the arranging of the rows, which is the same.
-std::optional<Measured> OrderCost(const BenchSizes& sizes) {
+struct OrderRates {
+  double written = 0, free_order = 0;  // TFLOP/s.
+  double cublas = 0;                   // 0 where it is not there.
+};
+
+// Of F32, without the arranging of the rows, which is the same in either order.
+std::optional<OrderRates> RatesOfOrders(const BenchSizes& sizes, const Cublas* cublas) {
   CudaDevice device(nullptr);
   ReadyProduct product = {
       .rows = sizes.gemm_rows, .outputs = sizes.gemm_outputs, .dim = sizes.gemm_dim};
@@ -162,7 +184,34 @@ std::optional<Measured> OrderCost(const BenchSizes& sizes) {
   };
   const std::optional<double> written = time(false), free_order = time(true);
   if (!written.has_value() || !free_order.has_value()) return std::nullopt;
-  return Measured{Teraflops(sizes, *written), Teraflops(sizes, *free_order)};
+  const std::optional<double> other = CublasMilliseconds(
+      cublas, CublasKind::kFloat32, sizes.gemm_rows, sizes.gemm_outputs, sizes.gemm_dim, device);
+  return OrderRates{Teraflops(sizes, *written), Teraflops(sizes, *free_order),
+                    other.has_value() ? Teraflops(sizes, *other) : 0};
+}
+
+// The order of n1 beside the free one and beside the peak; and whether the free one is a measure.
+void MeasureOrders(const std::string& shape, const BenchSizes& sizes, const Cublas* cublas,
+                   double peak, Measurements* measurements) {
+  std::optional<OrderRates> rates;
+  const std::string written = "order n1, F32, " + shape;
+  measurements->Measure({.what = written, .unit = "TFLOP/s", .beside = "free order"},
+                        [&]() -> std::optional<Measured> {
+                          rates = RatesOfOrders(sizes, cublas);
+                          if (!rates.has_value()) return std::nullopt;
+                          return Measured{rates->written, rates->free_order};
+                        });
+  measurements->Measure({.what = written, .unit = "TFLOP/s", .beside = "multiply-adds"},
+                        [&]() -> std::optional<Measured> {
+                          if (!rates.has_value()) return std::nullopt;
+                          return Measured{rates->written, peak};
+                        });
+  measurements->Measure(
+      {.what = "free order, F32, " + shape, .unit = "TFLOP/s", .beside = "cuBLAS fp32"},
+      [&]() -> std::optional<Measured> {
+        if (!rates.has_value()) return std::nullopt;
+        return Measured{rates->free_order, rates->cublas};
+      });
 }
 
 }  // namespace
@@ -201,9 +250,15 @@ void MeasureProducts(const BenchSizes& sizes, const Cublas* cublas, Measurements
                            .beside = type == DataType::kI8 ? "cuBLAS int8" : "cuBLAS fp32"},
                           [&] { return Gemm(type, sizes, cublas); });
   }
-  measurements->Measure(
-      {.what = "order n1, F32, " + shape, .unit = "TFLOP/s", .beside = "free order"},
-      [&] { return OrderCost(sizes); });
+  double peak = 0;
+  measurements->Measure({.what = "multiply-adds in registers, F32", .unit = "TFLOP/s"},
+                        [&]() -> std::optional<Measured> {
+                          const std::optional<double> rate = PeakTeraflops(sizes);
+                          if (!rate.has_value()) return std::nullopt;
+                          peak = *rate;
+                          return Measured{peak, 0};
+                        });
+  MeasureOrders(shape, sizes, cublas, peak, measurements);
 }
 
 }  // namespace reenact::bench
