@@ -237,8 +237,31 @@ class Explainer {
     }
   }
 
+  // Whether the size of the batch alone makes the incident of what the reference did.
+  bool FlippedByLoad() {
+    if (!options_.loads || !record_.same_request || record_.draws) return false;
+    absl::StatusOr<LoadTrials> loads = options_.loads();
+    if (!loads.ok()) {
+      result_.evidence.push_back("it was not tried in batches: " +
+                                 std::string(loads.status().message()));
+      return false;
+    }
+    result_.loads = *std::move(loads);
+    for (std::string& sentence : SentencesOf(*result_.loads)) {
+      result_.evidence.push_back(std::move(sentence));
+    }
+    return result_.loads->explains();
+  }
+
   void TellNotReproduced(const Arm& arm) {
     TellParting();
+    if (FlippedByLoad()) {
+      result_.verdict = result_.loads->is_near_tie() ? Verdict::kNearTie : Verdict::kLoad;
+      if (!result_.loads->recorded_schedule) {
+        result_.settled_by = "a record that tells its schedule: return_token_ids";
+      }
+      return;
+    }
     const bool as_reference = arm.reference == arm.done();
     std::string because =
         "the incident did not happen again in " + std::to_string(arm.done()) + " unchanged reruns";

@@ -6,14 +6,16 @@
 // is put in alone (the incident with the reference's value) and taken out alone (the reference with
 // the incident's), and counts only against the arm in which nothing was changed: Fisher's exact
 // test, Holm over all arms, and the alpha divided over the looks at a growing sample. Where no
-// difference does it alone, delta debugging finds those that do together.
+// difference does it alone, delta debugging finds those that do together. Where the incident does
+// not happen again, it is tried in batches, if it can be: load leaves no other trace in a record.
 //
-// Pure but for Experiment::Run.
+// Pure but for Experiment::Run and ExplainOptions::loads.
 
 #ifndef REENACT_REPLAYER_EXPLAIN_EXPLANATION_H_
 #define REENACT_REPLAYER_EXPLAIN_EXPLANATION_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 
 #include "replayer/explain/arms.h"
 #include "replayer/explain/experiment.h"
+#include "replayer/explain/load_trials.h"
 #include "replayer/explain/variable.h"
 
 namespace reenact::explain {
@@ -51,7 +54,7 @@ enum class Verdict : uint8_t {
   kCause,         // Changed, and flips the outcome.
   kCauses,        // Several that changed, and only together make or repair it.
   kSampling,      // Drawn: unchanged reruns come to both.
-  kNearTie,       // Not drawn, and unchanged reruns come to both; the record shows a near-tie.
+  kNearTie,       // Not drawn, and unchanged reruns or batches come to both; there is a near-tie.
   kLoad,          // The same, of our own engine or beside more or fewer calls.
   kInconclusive,
 };
@@ -75,6 +78,8 @@ struct ExplainOptions {
   int64_t unchanged_runs = 12;  // Of the incident, and as many of the reference.
   double alpha = 0.05;          // For all accusations of one explanation together.
   int64_t max_trials = 600;
+  // Tries the incident's call in batches, on an engine of ours; empty: there is none.
+  std::function<absl::StatusOr<LoadTrials>()> loads;
 };
 
 struct Explanation {
@@ -90,6 +95,7 @@ struct Explanation {
   int64_t trials = 0;
   int64_t failed_trials = 0;
   bool budget_spent = false;
+  std::optional<LoadTrials> loads;  // Where they were tried.
 };
 
 // `experiment` null: nothing can be asked, and the record alone speaks.

@@ -84,6 +84,9 @@ std::vector<std::string> SentencesOf(const RecordEvidence& record) {
 
 std::string Sentence(const Explanation& explanation, const std::vector<Variable>& variables,
                      const RecordEvidence& record) {
+  const bool drawn_by_load =
+      explanation.verdict == Verdict::kNearTie || explanation.verdict == Verdict::kLoad;
+  if (drawn_by_load && explanation.loads) return LoadSentence(*explanation.loads);
   switch (explanation.verdict) {
     case Verdict::kNoDifference:
       return "Both runs did the same: there is nothing to explain.";

@@ -233,12 +233,14 @@ void LogprobMerger::Add(const LogprobPiece& piece) {
   } else if (piece.token_ids.size() > 0) {
     AddAbsentWithIds(piece.token_ids, piece.text);
   } else if (covered_size_ < text_size_) {
+    PlaceHeldId();
     AddAbsent(piece.text);
   }
   covered_size_ = std::max(covered_size_, text_size_);
 }
 
 void LogprobMerger::AddEntries(std::vector<TokenLogprob> entries, JsonValue token_ids) {
+  PlaceHeldId();
   for (; pending_absent_ > 0; --pending_absent_) {
     anomalies_.NoteAt("logprobs_absent", "token", static_cast<int64_t>(series_.tokens.size()));
     series_.tokens.push_back({.chosen = {.logprob = kCensoredLogprob, .censored = true}});
@@ -261,7 +263,19 @@ void LogprobMerger::AddAbsent(std::string_view text) {
       {.chosen = {.token = std::string(text), .logprob = kCensoredLogprob, .censored = true}});
 }
 
+void LogprobMerger::PlaceHeldId() {
+  if (!held_id_) return;
+  const int64_t id = *std::exchange(held_id_, std::nullopt);
+  AddAbsent("");
+  series_.tokens.back().chosen.id = id;
+}
+
 void LogprobMerger::AddAbsentWithIds(JsonValue token_ids, std::string_view text) {
+  PlaceHeldId();
+  if (text.empty() && entry_count_ > 0 && token_ids.size() == 1) {
+    held_id_ = token_ids[0].AsInt64();
+    if (held_id_) return;
+  }
   for (size_t i = 0; i < token_ids.size(); ++i) {
     const size_t before = series_.tokens.size();
     AddAbsent(i == 0 ? text : std::string_view());
@@ -277,6 +291,7 @@ LogprobSeries LogprobMerger::Take() {
     if (missed) series_.anomalies.emplace_back("logprobs_absent");
     return std::move(series_);
   }
+  if (held_id_) --id_count_;
   if (id_count_ > 0 && id_count_ != series_.tokens.size()) {
     anomalies_.Note("misaligned:ids=" + std::to_string(id_count_) +
                     ",logprobs=" + std::to_string(series_.tokens.size()));

@@ -5,6 +5,7 @@
 #define REENACT_SCHEMA_INTERNAL_LOGPROB_READER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,10 +49,13 @@ class LogprobMerger {
   void AddEntries(std::vector<TokenLogprob> entries, JsonValue token_ids);
   void AddAbsent(std::string_view text);
   void AddAbsentWithIds(JsonValue token_ids, std::string_view text);
+  void PlaceHeldId();
 
   bool asked_;
   LogprobSeries series_;
   AnomalyList anomalies_;
+  // Without text and without a logprob: the mark that ends an answer, unless something follows.
+  std::optional<int64_t> held_id_;
   int64_t pending_absent_ = 0;  // Absent tokens before the first entry, when none were asked for.
   size_t entry_count_ = 0;      // Without the places of absent ones.
   size_t id_count_ = 0;

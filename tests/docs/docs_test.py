@@ -3,7 +3,7 @@
 that looks like a checkout after tools/quickstart has run. A block that fails fails the page.
 
 Commands that set up a whole machine (tools/quickstart, tools/check, cmake presets) are checked for
-existence here, and run by whoever runs them.
+existence here, and run by whoever runs them; tools/demo/run_under_load is run by tests/demo.
 
 usage: docs_test.py --source DIR --build DIR --scratch DIR"""
 import argparse
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 PAGES = ["README.md", "docs/guide.md", "CONTRIBUTING.md"]
-WHOLE_MACHINE = ("tools/quickstart", "tools/check", "cmake --preset", "ctest --preset")
+WHOLE_MACHINE = ("tools/quickstart", "tools/check", "cmake --preset", "ctest --preset", "tools/demo/run_under_load")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +44,7 @@ def main():
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     prepare(arguments.source, arguments.build, arguments.scratch)
-    for tool in ("tools/quickstart", "tools/check", ".ci/run"):
+    for tool in ("tools/quickstart", "tools/check", "tools/demo/run_under_load", ".ci/run"):
         if not os.access(arguments.source / tool, os.X_OK):
             sys.exit(f"{tool} cannot be executed")
     count = 0

@@ -501,6 +501,23 @@ TEST(ChatStreamLogprobs, SeveralTokensInOneChunkAreKept) {
   EXPECT_EQ(view.choices[0].logprobs.tokens.size(), 2u);
 }
 
+// The token that ends an answer has an id, no text and no logprob: nothing is missing.
+TEST(ChatStreamLogprobs, TheIdOfTheEndIsNoAbsentToken) {
+  const std::string before = TextChunk("a", Logprobs(Entry("a")) + R"(,"token_ids":[5])") +
+                             TextChunk("", R"("logprobs":null,"token_ids":[2])");
+  const ModelView view = View(before + FinishChunk() + kDone, kWithLogprobs);
+  EXPECT_EQ(view.choices[0].logprobs.tokens.size(), 1u);
+  EXPECT_EQ(view.choices[0].token_ids, (std::vector<int64_t>{5, 2}));
+  EXPECT_TRUE(view.anomalies.empty());
+  // The same in the middle is a token whose logprob did not come.
+  const ModelView torn = View(
+      before + TextChunk("d", Logprobs(Entry("d")) + R"(,"token_ids":[8])") + FinishChunk() + kDone,
+      kWithLogprobs);
+  ASSERT_EQ(torn.choices[0].logprobs.tokens.size(), 3u);
+  EXPECT_EQ(torn.choices[0].logprobs.tokens[1].chosen.id, 2);
+  EXPECT_TRUE(Has(torn.anomalies, "logprobs_absent:token=1"));
+}
+
 TEST(ChatStreamLogprobs, IdsTellHowManyAreMissing) {
   const ModelView view =
       View(TextChunk("a", Logprobs(Entry("a")) + R"(,"token_ids":[5])") +

@@ -142,6 +142,7 @@ std::string RefundAgent::Converse(reenact::Run& run, std::string prompt,
       request["logprobs"] = true;
       request["top_logprobs"] = 2;
     }
+    if (options_.token_ids) request["return_token_ids"] = true;
     ChatStream stream;
     AskModel(run, options_.provider_url, request.dump(), &stream);
     messages.push_back(AssistantMessage(stream));

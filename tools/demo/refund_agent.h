@@ -20,6 +20,7 @@ struct AgentOptions {
   std::string provider_url;  // "http://127.0.0.1:8080/v1"
   std::string prompt_template;
   std::string prompt_version;
+  bool token_ids = false;  // Asks for them, as vLLM and our engine give them.
   uint32_t jitter_seed =
       0;  // Not 0: waits a little before each tool, at random, to stir the schedule.
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: refund_service [--port N] [--port-file FILE] [--provider URL] [--ledger FILE]\n"
     "                      [--store DIR] [--prompt FILE] [--prompt-version V]\n"
-    "                      [--clock-offset-hours N] [--jitter-seed N]\n"
+    "                      [--clock-offset-hours N] [--jitter-seed N] [--token-ids yes|no]\n"
     "  --port N                listen there on loopback (default 0: any free port)\n"
     "  --port-file FILE        write the port there\n"
     "  --provider URL          base URL of the model provider (default http://127.0.0.1:4010/v1)\n"
@@ -31,7 +31,8 @@ constexpr std::string_view kUsage =
     "  --prompt FILE           the prompt template (default: the one built in)\n"
     "  --prompt-version V      its version (default v14)\n"
     "  --clock-offset-hours N  the service's clock runs ahead by N hours\n"
-    "  --jitter-seed N         wait a little, at random, before each tool\n";
+    "  --jitter-seed N         wait a little, at random, before each tool\n"
+    "  --token-ids yes|no      ask the model for the ids of its tokens (default no)\n";
 
 struct Flags {
   int port = 0;
@@ -43,6 +44,7 @@ struct Flags {
   std::string prompt_version = "v14";
   long clock_offset_hours = 0;
   uint32_t jitter_seed = 0;
+  bool token_ids = false;
 };
 
 std::optional<Flags> ParseFlags(int argc, char** argv) {
@@ -68,6 +70,8 @@ std::optional<Flags> ParseFlags(int argc, char** argv) {
       flags.clock_offset_hours = std::atol(value);
     } else if (name == "--jitter-seed") {
       flags.jitter_seed = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
+    } else if (name == "--token-ids") {
+      flags.token_ids = std::string_view(value) == "yes";
     } else {
       return std::nullopt;
     }
@@ -127,6 +131,7 @@ int main(int argc, char** argv) {
   agent_options.provider_url = flags->provider;
   agent_options.prompt_version = flags->prompt_version;
   agent_options.jitter_seed = flags->jitter_seed;
+  agent_options.token_ids = flags->token_ids;
   agent_options.prompt_template = demo::DefaultPrompt();
   if (!flags->prompt_file.empty()) {
     std::ifstream file(flags->prompt_file);

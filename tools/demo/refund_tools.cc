@@ -18,12 +18,13 @@ struct Order {
   std::string_view delivered_on;
 };
 
-constexpr std::array<Order, 5> kOrders = {{
+constexpr std::array<Order, 6> kOrders = {{
     {"A-1042", 12000, "2026-02-20"},
     {"A-1043", 4500, "2026-02-21"},
     {"A-1044", 8000, "2026-02-25"},
     {"A-1045", 3000, "2026-02-27"},
     {"A-1046", 129900, "2026-02-26"},
+    {"A-1084", 6450, "2026-02-26"},
 }};
 
 std::string Error(std::string_view what) {

@@ -66,6 +66,7 @@ struct ApiAnswer::Parts {
   std::string ChatRecords(const TokenEvent& event, const ToolCallText::Piece& piece,
                           const ordered_json& logprobs);
   std::string CompletionRecords(const TokenEvent& event, const ordered_json& logprobs);
+  std::string ScheduleRecords(const Answer& answer) const;
   ordered_json Usage(const Answer& answer) const;
   ordered_json WholeChoice(size_t index, const Answer& answer) const;
 };
@@ -240,13 +241,34 @@ ordered_json ApiAnswer::Parts::Usage(const Answer& answer) const {
           {"prompt_tokens_details", {{"cached_tokens", answer.completions[0].cached_positions}}}};
 }
 
-std::string ApiAnswer::End(const Answer& answer) {
+// What it followed is known when all of it was computed: a record of its own, after the last token.
+std::string ApiAnswer::Parts::ScheduleRecords(const Answer& answer) const {
   std::string records;
+  if (!request.return_token_ids) return records;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const local_engine::StockSchedule& schedule = answer.completions[i].schedule;
+    if (schedule.empty()) continue;
+    ordered_json json = {{"index", i}};
+    if (is_chat()) {
+      json["delta"] = ordered_json::object();
+    } else {
+      json["text"] = "";
+    }
+    json["logprobs"] = nullptr;
+    json["finish_reason"] = choices[i].finish_reason;
+    json["schedule"] = ordered_json::parse(local_engine::StockScheduleToJson(schedule));
+    records += Record(ChunkOf(std::move(json)));
+  }
+  return records;
+}
+
+std::string ApiAnswer::End(const Answer& answer) {
+  std::string records = parts_->ScheduleRecords(answer);
   if (parts_->request.include_usage) {
     ordered_json chunk = parts_->Envelope("chat.completion.chunk");
     chunk["choices"] = ordered_json::array();
     chunk["usage"] = parts_->Usage(answer);
-    records = Record(chunk);
+    records += Record(chunk);
   }
   return records + "data: [DONE]\n\n";
 }

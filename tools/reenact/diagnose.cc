@@ -14,6 +14,7 @@
 #include "tools/reenact/interruption.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
+#include "tools/reenact/report_pages.h"
 #include "tools/reenact/target_flags.h"
 #include "tools/reenact/verb.h"
 
@@ -25,6 +26,7 @@ struct DiagnoseFlags {
   std::string run;
   rerun::DiagnosisOptions options;
   bool no_price = false;
+  std::string html;
 };
 
 // Of the measurement of what determinism costs.
@@ -122,6 +124,10 @@ int RunDiagnose(const DiagnoseFlags& flags, const Context& context) {
       MeasurePrice(flags, prompts->front(), context, &ledger);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const absl::Status page = WriteHtml(
+      flags.html,
+      DiagnosisPage((*target)->Name(), diagnosis, RenderDiagnosis(**target, diagnosis, price, {})));
+  if (!page.ok()) return Fail(context, page);
   if (context.json) {
     JsonWriter json = JsonWriter::Document("diagnose");
     WriteTarget(**target, &json);
@@ -175,6 +181,7 @@ void AddDiagnoseVerb(CLI::App* app, Context* context) {
       ->capture_default_str();
   verb->add_flag("--no-price", flags->no_price,
                  "of the local engine: do not measure what profile n1 costs");
+  AddHtmlFlag(verb, &flags->html);
 }
 
 }  // namespace reenact::tools

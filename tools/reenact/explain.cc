@@ -1,9 +1,8 @@
-#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +14,13 @@
 #include "replayer/explain/decision.h"
 #include "replayer/explain/recorded_experiment.h"
 #include "schema/recorded_command.h"
+#include "tools/reenact/explain_judge.h"
+#include "tools/reenact/explain_loads.h"
 #include "tools/reenact/explain_text.h"
 #include "tools/reenact/interruption.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/replay_command.h"
+#include "tools/reenact/report_pages.h"
 #include "tools/reenact/target_flags.h"
 #include "tools/reenact/time_option.h"
 #include "tools/reenact/verb.h"
@@ -27,8 +29,6 @@ namespace reenact::tools {
 namespace {
 
 using explain::ExperimentDoors;
-using explain::Judgement;
-using explain::Outcome;
 
 struct ExplainFlags {
   std::string run;
@@ -39,6 +39,7 @@ struct ExplainFlags {
   TargetFlags target;
   int64_t unchanged_runs = 12;
   bool no_guard = false;
+  std::string html;
 };
 
 // The newest run before a time that could have gone the same way: same service, same entry.
@@ -66,62 +67,27 @@ absl::StatusOr<schema::RecordedRun> FindReference(store::StoreReader* reader,
   return time.ok() ? RunBefore(reader, *time, incident) : run;
 }
 
-// Whether the command says that an answer, on its standard input, is wrong: exit status 0. Status 1
-// is not wrong, and anything else judges nothing.
-absl::StatusOr<bool> IsWrong(const std::string& command, const std::string& action) {
-  const auto pipe = std::signal(SIGPIPE, SIG_IGN);  // It need not read all.
-  FILE* input = popen(command.c_str(), "w");
-  if (input == nullptr) return absl::UnavailableError("--wrong could not be started");
-  std::fwrite(action.data(), 1, action.size(), input);
-  std::fputc('\n', input);
-  const int status = pclose(input);
-  std::signal(SIGPIPE, pipe);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 2;
-  if (code > 1) {
-    return absl::UnavailableError("--wrong ended with status " + std::to_string(code) +
-                                  ": it must be 0 for wrong, 1 for not wrong");
+// The program runs dozens of times: what it has to say of that is nobody's answer.
+class SilencedErrors {
+ public:
+  SilencedErrors() : kept_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (kept_ >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) close(nowhere);
   }
-  return code == 0;
-}
 
-explain::Judge JudgeByAction(std::string incident, std::string reference) {
-  return [incident = std::move(incident), reference = std::move(reference)](
-             const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    std::string action = explain::ActionOf(answer);
-    if (action.empty()) return absl::UnavailableError("the answer is not whole");
-    const Outcome outcome = action == incident    ? Outcome::kIncident
-                            : action == reference ? Outcome::kReference
-                                                  : Outcome::kOther;
-    return Judgement{outcome, std::move(action)};
-  };
-}
-
-explain::Judge JudgeByCommand(const std::string& command) {
-  return [command](const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    std::string action = explain::ActionOf(answer);
-    if (action.empty()) return absl::UnavailableError("the answer is not whole");
-    const absl::StatusOr<bool> wrong = IsWrong(command, action);
-    if (!wrong.ok()) return wrong.status();
-    return Judgement{*wrong ? Outcome::kIncident : Outcome::kReference, std::move(action)};
-  };
-}
-
-// The command must tell the two records apart, or it can tell nothing.
-absl::Status CheckJudge(const explain::Judge& judge, const schema::Event& incident,
-                        const schema::Event& reference) {
-  const auto wrong = judge(schema::ViewModelCall(incident));
-  if (!wrong.ok()) return wrong.status();
-  const auto right = judge(schema::ViewModelCall(reference));
-  if (!right.ok()) return right.status();
-  if (wrong->outcome == Outcome::kIncident && right->outcome == Outcome::kReference) {
-    return absl::OkStatus();
+  ~SilencedErrors() {
+    if (kept_ < 0) return;
+    dup2(kept_, STDERR_FILENO);
+    close(kept_);
   }
-  return absl::InvalidArgumentError(
-      std::string("--wrong says of the incident that it is ") +
-      (wrong->outcome == Outcome::kIncident ? "wrong" : "not wrong") +
-      ", and of the reference that " +
-      (right->outcome == Outcome::kIncident ? "it is wrong" : "it is not wrong"));
-}
+
+  SilencedErrors(const SilencedErrors&) = delete;
+  SilencedErrors& operator=(const SilencedErrors&) = delete;
+
+ private:
+  const int kept_;
+};
 
 absl::StatusOr<explain::Replay> ReplayOf(const ExplainFlags& flags, const Context& context,
                                          const schema::RecordedRun& incident) {
@@ -134,7 +100,10 @@ absl::StatusOr<explain::Replay> ReplayOf(const ExplainFlags& flags, const Contex
              -> absl::StatusOr<replayer::ReplayReport> {
     replayer::RunnerOptions with = options;
     with.replay.overrides = overrides;
-    auto result = ReplayOnce(tape, with);
+    auto result = [&] {
+      const SilencedErrors silenced;
+      return ReplayOnce(tape, with);
+    }();
     if (!result.ok()) return result.status();
     // The next replay would forget it.
     if (Interruption::Happened()) return absl::CancelledError("interrupted");
@@ -218,6 +187,9 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
   runs.calls = explain::FindDecisiveCalls(*incident, *reference);
   if (!runs.calls) {
     runs.explanation.verdict = explain::Verdict::kNoDifference;
+    const absl::Status page =
+        WriteHtml(flags.html, ExplanationPage(runs, {}, {}, RenderExplanation(runs, {})));
+    if (!page.ok()) return Fail(context, page);
     return Report(runs, nullptr, ledger, 0, context);
   }
   const schema::Event& wrong_call = incident->events[runs.calls->incident];
@@ -229,7 +201,8 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
   ExperimentDoors doors;
   doors.judge = flags.wrong.empty() ? JudgeByAction(runs.incident_action, runs.reference_action)
                                     : JudgeByCommand(flags.wrong);
-  if (const absl::Status judged = CheckJudge(doors.judge, wrong_call, right_call); !judged.ok()) {
+  const explain::Judge judge = doors.judge;
+  if (const absl::Status judged = CheckJudge(judge, wrong_call, right_call); !judged.ok()) {
     return Fail(context, judged);
   }
   auto replay = ReplayOf(flags, context, *incident);
@@ -247,7 +220,8 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
                                          std::move(doors));
   runs.explanation =
       Explain(runs.variables, runs.record, targets->now != nullptr ? &experiment : nullptr,
-              {.unchanged_runs = flags.unchanged_runs});
+              {.unchanged_runs = flags.unchanged_runs,
+               .loads = LoadsOf(flags.target.model, context, wrong_call, judge)});
   if (experiment.comes_to_recorded_request() == false) {
     runs.explanation.evidence.push_back(
         "the program makes another request of the incident's inputs than it did: its own code "
@@ -255,6 +229,10 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const absl::Status page = WriteHtml(
+      flags.html, ExplanationPage(runs, schema::ViewModelCall(wrong_call),
+                                  schema::ViewModelCall(right_call), RenderExplanation(runs, {})));
+  if (!page.ok()) return Fail(context, page);
   return Report(runs, targets->now.get(), ledger, seconds, context);
 }
 
@@ -306,6 +284,7 @@ void AddExplainVerb(CLI::App* app, Context* context) {
                    "loopback URL to which the recorded input is sent; else as reenact replay does")
       ->type_name("URL");
   verb->add_flag("--no-guard", flags->no_guard, "do not keep the program from the network");
+  AddHtmlFlag(verb, &flags->html);
 }
 
 }  // namespace reenact::tools

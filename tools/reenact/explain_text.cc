@@ -1,8 +1,10 @@
 #include "tools/reenact/explain_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
 #include "tools/reenact/text_table.h"
 #include "tools/reenact/time_text.h"
@@ -17,6 +19,7 @@ using explain::Variable;
 using explain::Verdict;
 
 constexpr size_t kExplainTableWidth = 120;
+constexpr size_t kShrinkingColumns = 3;  // What differs, and both values.
 constexpr size_t kActionWidth = 90;
 
 bool IsCause(Verdict verdict) {
@@ -61,28 +64,16 @@ std::string RunLine(std::string_view label, const std::string& id, size_t event,
 }
 
 std::string TableOf(const ExplainedRuns& runs, const Style& style) {
-  if (runs.variables.empty()) return "";
-  Table table({{.title = "what differs", .shrinks = true},
-               {.title = "in the incident", .shrinks = true},
-               {.title = "in the reference", .shrinks = true},
-               {.title = "changed"},
-               {.title = "put in alone"},
-               {.title = "taken out alone"},
-               {.title = "flips"}},
-              kExplainTableWidth);
-  for (const Finding& finding : runs.explanation.findings) {
-    const Variable& variable = runs.variables[finding.variable];
-    table.AddRow(
-        {explain::NameOf(variable), ValueText(variable, variable.incident),
-         ValueText(variable, variable.reference),
-         variable.changed == explain::Changed::kProved ? "yes" : "not proved",
-         ArmCell(finding, finding.put_in, explain::Outcome::kReference, finding.put_in_p),
-         ArmCell(finding, finding.taken_out, explain::Outcome::kIncident, finding.taken_out_p),
-         !finding.can_set             ? "not tried"
-         : finding.flips              ? "yes"
-         : finding.put_in.done() == 0 ? "not tried"
-                                      : "no"},
-        finding.flips ? Ink::kBold : Ink::kPlain);
+  const ExperimentTable experiments = ExperimentsOf(runs);
+  if (experiments.rows.empty()) return "";
+  std::vector<Table::Column> columns;
+  for (const std::string& title : experiments.titles) columns.push_back({.title = title});
+  for (size_t i = 0; i < kShrinkingColumns; ++i) columns[i].shrinks = true;
+  Table table(std::move(columns), kExplainTableWidth);
+  for (size_t i = 0; i < experiments.rows.size(); ++i) {
+    const bool flips =
+        std::find(experiments.flips.begin(), experiments.flips.end(), i) != experiments.flips.end();
+    table.AddRow(experiments.rows[i], flips ? Ink::kBold : Ink::kPlain);
   }
   return "\n" + table.Render(style);
 }
@@ -132,6 +123,28 @@ void WriteRecord(const explain::RecordEvidence& record, JsonWriter* json) {
 }
 
 }  // namespace
+
+ExperimentTable ExperimentsOf(const ExplainedRuns& runs) {
+  ExperimentTable table;
+  table.titles = {"what differs", "in the incident", "in the reference",
+                  "changed",      "put in alone",    "taken out alone",
+                  "flips"};
+  for (const Finding& finding : runs.explanation.findings) {
+    const Variable& variable = runs.variables[finding.variable];
+    if (finding.flips) table.flips.push_back(table.rows.size());
+    table.rows.push_back(
+        {explain::NameOf(variable), ValueText(variable, variable.incident),
+         ValueText(variable, variable.reference),
+         variable.changed == explain::Changed::kProved ? "yes" : "not proved",
+         ArmCell(finding, finding.put_in, explain::Outcome::kReference, finding.put_in_p),
+         ArmCell(finding, finding.taken_out, explain::Outcome::kIncident, finding.taken_out_p),
+         !finding.can_set             ? "not tried"
+         : finding.flips              ? "yes"
+         : finding.put_in.done() == 0 ? "not tried"
+                                      : "no"});
+  }
+  return table;
+}
 
 std::string RenderExplanation(const ExplainedRuns& runs, const Style& style) {
   const Explanation& explanation = runs.explanation;

@@ -3,6 +3,7 @@
 #ifndef REENACT_TOOLS_REENACT_EXPLAIN_TEXT_H_
 #define REENACT_TOOLS_REENACT_EXPLAIN_TEXT_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,15 @@ struct ExplainedRuns {
   explain::RecordEvidence record;
   explain::Explanation explanation;
 };
+
+// Each difference, and what came of trying it.
+struct ExperimentTable {
+  std::vector<std::string> titles;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<size_t> flips;  // Rows.
+};
+
+ExperimentTable ExperimentsOf(const ExplainedRuns& runs);
 
 // Sentence, runs, arms, table and evidence. What it cost is the caller's.
 std::string RenderExplanation(const ExplainedRuns& runs, const Style& style);

@@ -13,6 +13,7 @@
 #include "tools/reenact/interruption.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
+#include "tools/reenact/report_pages.h"
 #include "tools/reenact/rerun_text.h"
 #include "tools/reenact/target_flags.h"
 #include "tools/reenact/verb.h"
@@ -28,6 +29,7 @@ struct RerunFlags {
   std::optional<int64_t> step;
   bool as_recorded = false;
   std::string store_derived;
+  std::string html;
 };
 
 schema::Moment Now() {
@@ -120,6 +122,9 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
       Keep(flags, context, (*reader)->is_bundle(), std::move(report->derived));
 
   const std::string run_id = schema::ToString(tape->run.id);
+  const absl::Status page =
+      WriteHtml(flags.html, RerunPage(run_id, *report, RenderRerun(run_id, **target, *report, {})));
+  if (!page.ok()) return Fail(context, page);
   if (context.json) {
     JsonWriter json = JsonWriter::Document("rerun");
     json.TextField("run", run_id);
@@ -172,6 +177,7 @@ void AddRerunVerb(CLI::App* app, Context* context) {
       ->type_name("K");
   verb->add_flag("--as-recorded", flags->as_recorded,
                  "change no byte of a request: do not ask for logprobs where it did not");
+  AddHtmlFlag(verb, &flags->html);
   verb->add_option("--store-derived", flags->store_derived,
                    "keep the answers, as runs, in this store instead")
       ->type_name("DIR");

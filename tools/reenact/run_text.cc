@@ -43,6 +43,7 @@ std::string Relation(const schema::Run& run) {
   if (run.origin != schema::RunOrigin::kReplay) return "";
   for (const auto& [name, value] : run.tags) {
     if (name == "reenact.fork_from") return " (this is a fork of it, from step " + value + ")";
+    if (name == "reenact.rerun") return " (this is a rerun of it: " + Printable(value) + ")";
   }
   return " (this is a replay of it)";
 }
