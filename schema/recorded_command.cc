@@ -174,15 +174,24 @@ bool IsCredentialOption(std::string_view name) {
   return IsCredentialVariable(name) && !ends_in("key") && !ends_in("pat");
 }
 
+// "-c" of shells and Python, "-e" of Node, Perl and Ruby; with others before it, as in "-lc".
+bool TakesCode(std::string_view option) {
+  if (option == "--eval" || option == "--print") return true;
+  return option.size() > 1 && option.size() <= 4 && option[0] == '-' && option[1] != '-' &&
+         (option.back() == 'c' || option.back() == 'e');
+}
+
 }  // namespace
 
 std::string EntryOf(const RecordedCommand& command) {
   std::string entry(kEntryPrefix);
   if (command.argv.empty()) return entry;
   entry += WithoutFolders(command.argv[0]);
-  // An interpreter says little: the first word after it that is no option says more.
+  // An interpreter says little: the first word after it that is no option says more, unless it is
+  // the code itself, as after "sh -c".
   for (size_t i = 1; i < command.argv.size(); ++i) {
     const std::string& word = command.argv[i];
+    if (TakesCode(word)) break;
     if (word.starts_with('-')) continue;
     if (word.find_first_of("./") == std::string::npos) break;
     return entry + ' ' + std::string(WithoutFolders(word));

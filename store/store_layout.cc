@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -23,6 +24,9 @@ namespace {
 constexpr size_t kKeySize = 32;
 constexpr std::string_view kSegmentSuffix = ".db";
 constexpr size_t kUlidSize = 26;
+// SQLite opens no file of a longer path: MAX_PATHNAME of its os_unix.c, less the end of what it
+// writes beside one, "-journal".
+constexpr size_t kLongestPath = 512 - 8;
 
 // Makes `path` and its parents. 0, or errno.
 int MakeFolders(const std::string& path) {
@@ -137,6 +141,16 @@ std::string_view BootOf(std::string_view boot_id) {
   return boot_id.substr(0, boot_id.find('.'));
 }
 
+// The path of a segment in this folder, as SQLite sees it: without links, from the root.
+std::string RealSegmentPath(const std::string& folder) {
+  std::string path = folder;
+  if (char* const whole = ::realpath(folder.c_str(), nullptr); whole != nullptr) {
+    path = whole;
+    ::free(whole);
+  }
+  return path + '/' + std::string(kUlidSize, '0') + std::string(kSegmentSuffix);
+}
+
 }  // namespace
 
 std::string StoreLayout::segment(const schema::Ulid& id) const {
@@ -164,6 +178,13 @@ bool PrepareStore(const StoreLayout& layout, std::string* key, std::string* why)
       *why = Refusal(folder, code);
       return false;
     }
+  }
+  if (std::string segment = RealSegmentPath(layout.segments()); segment.size() > kLongestPath) {
+    // The path last: it may not fit into what tells of it.
+    *why = "the path of the store is too long: SQLite opens files of at most " +
+           std::to_string(kLongestPath) + " bytes, and a segment would have " +
+           std::to_string(segment.size()) + " in " + layout.root;
+    return false;
   }
   return LoadKey(layout, key, why);
 }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 #include "store/format/posix_file.h"
 #include "store/reader/internal/record_file.h"
@@ -165,6 +166,7 @@ absl::StatusOr<std::vector<const schema::RecordedRun*>> NewRuns(const Bundle& bu
 }  // namespace
 
 absl::Status WriteBundle(const Bundle& bundle, const std::string& path, bool replace) {
+  if (path.empty()) return absl::InvalidArgumentError("the file to write has no name");
   if (!replace && access(path.c_str(), F_OK) == 0)
     return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
   // As root, a rename would put a file in the place of /dev/null.
@@ -174,8 +176,10 @@ absl::Status WriteBundle(const Bundle& bundle, const std::string& path, bool rep
   const std::string temporary = absl::StrCat(path, ".", ToString(NewUlid()), ".tmp");
   absl::Status written = WriteTo(bundle, temporary);
   if (written.ok()) written = MoveInto(temporary, path, replace);
-  if (!written.ok()) unlink(temporary.c_str());
-  return written;
+  if (written.ok()) return written;
+  unlink(temporary.c_str());
+  // Whoever asked knows nothing of the file beside.
+  return absl::Status(written.code(), absl::StrReplaceAll(written.message(), {{temporary, path}}));
 }
 
 absl::StatusOr<Bundle> ReadBundle(const std::string& path) {

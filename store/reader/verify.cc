@@ -18,6 +18,7 @@
 #include "store/reader/internal/incident_db.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/segment_check.h"
+#include "store/reader/internal/segment_set.h"
 #include "store/store_layout.h"
 
 namespace reenact::store {
@@ -236,12 +237,10 @@ absl::StatusOr<VerifyReport> VerifyStore(const std::string& path,
                                          const std::function<void(int64_t, int64_t)>& progress) {
   struct stat status {};
 
-  if (stat(path.c_str(), &status) != 0)
-    return absl::NotFoundError(absl::StrCat(path, " does not exist"));
+  if (stat(path.c_str(), &status) != 0) return internal::CannotRead(path);
   if (S_ISDIR(status.st_mode)) {
     const StoreLayout layout{path};
-    if (access(layout.segments().c_str(), R_OK | X_OK) != 0)
-      return absl::NotFoundError(absl::StrCat(path, " is no store: it has no segments folder"));
+    if (absl::Status readable = internal::CheckStoreFolder(layout); !readable.ok()) return readable;
     return VerifyFolder(layout, progress);
   }
   auto file = internal::RecordFile::Open(path);

@@ -68,6 +68,22 @@ TEST(RecordedCommand, IsNamedByProgramAndScript) {
   RecordedCommand command;
   command.argv = {"./bin/refund", "start"};
   EXPECT_EQ(EntryOf(command), "exec refund");
+  command.argv = {"python3", "-u", "tools/agent.py"};
+  EXPECT_EQ(EntryOf(command), "exec python3 agent.py");
+}
+
+TEST(RecordedCommand, IsNotNamedByAPieceOfItsCode) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"bash", "-c", "curl http://x/v1/chat | head"},
+      {"sh", "-lc", "./a.sh"},
+      {"python3", "-Ic", "import a.b"},
+      {"node", "--eval", "require('./a.js')"},
+      {"perl", "-ne", "print if /a.b/"}};
+  for (const std::vector<std::string>& argv : commands) {
+    RecordedCommand command;
+    command.argv = argv;
+    EXPECT_EQ(EntryOf(command), "exec " + argv[0]) << argv[1];
+  }
 }
 
 TEST(RecordedCommand, EndComesBackAsItWas) {

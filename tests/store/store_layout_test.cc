@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -141,6 +143,37 @@ TEST(PrepareStore, AFifoInPlaceOfTheKeyIsNamed) {
   EXPECT_FALSE(PrepareStore(layout, &key, &why));
   EXPECT_NE(why.find(layout.key_file()), std::string::npos) << why;
   EXPECT_NE(why.find("no regular file"), std::string::npos) << why;
+}
+
+// As many folders of one letter as make the path of a segment in the store so long.
+std::string RootForSegmentPathsOf(size_t size, const TempFolder& folder) {
+  const size_t of_segment = StoreLayout{""}.segment(schema::Ulid{}).size();
+  std::string root = std::filesystem::canonical(folder.path()).string() + "/";
+  while (root.size() + 3 < size - of_segment) root += "s/";
+  return root + std::string(size - of_segment - root.size(), 's');
+}
+
+// Where SQLite can open no file, a recorder would take events and never get rid of them.
+TEST(PrepareStore, APathThatIsTooLongForSqliteIsNamed) {
+  TempFolder folder;
+  constexpr size_t kLongest = 504;
+  std::string key;
+  std::string why;
+  const StoreLayout fits{RootForSegmentPathsOf(kLongest, folder)};
+  ASSERT_TRUE(PrepareStore(fits, &key, &why)) << why;
+  std::unique_ptr<SegmentWriter> segment;
+  ASSERT_EQ(
+      SegmentWriter::Open({.path = fits.segment(schema::Ulid{}), .store_key = key}, &segment, &why),
+      WriteCode::kOk)
+      << why;
+  const StoreLayout too_long{RootForSegmentPathsOf(kLongest + 1, folder)};
+  EXPECT_FALSE(PrepareStore(too_long, &key, &why));
+  EXPECT_NE(why.find("too long"), std::string::npos) << why;
+  EXPECT_NE(why.find(too_long.root), std::string::npos) << why;
+  // Not too careful either.
+  EXPECT_NE(SegmentWriter::Open({.path = too_long.segment(schema::Ulid{}), .store_key = key},
+                                &segment, &why),
+            WriteCode::kOk);
 }
 
 TEST(PrepareStore, AFolderThatMayNotBeWrittenIsNamed) {

@@ -291,7 +291,7 @@ int Fork(const ForkOptions& options, const Context& context) {
   ScratchStore scratch;
   Recorder recorder(
       RecorderOptionsFor(scratch.path(), tape->run.service, SecretsOf(OwnEnvironment()), context));
-  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   Run run = recorder.StartRun(DescribeFork(*tape, options));
   Forked forked{.id = run.run_id(), .store = place->path, .step = options.from};
   ForkDoor door(options, *std::move(extra), *settings, &recorder, &run);

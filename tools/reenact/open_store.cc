@@ -90,9 +90,11 @@ int FailReading(const Context& context, const store::StoreReader& reader,
                 const absl::Status& status) {
   NoteProblems(context, reader.problems());
   if (absl::IsDataLoss(status)) {
-    return Fail(context, Annotated(status,
-                                   "; `reenact verify` says more, `reenact show` shows "
-                                   "what is whole"));
+    // Where `show` is what fails, it has nothing to show.
+    const char* const elsewhere =
+        context.verb == "show" ? "" : ", `reenact show` shows what is whole";
+    return Fail(context,
+                Annotated(status, absl::StrCat("; `reenact verify` says more", elsewhere)));
   }
   if (!absl::IsNotFound(status) || reader.problems().empty()) return Fail(context, status);
   return Fail(context, Annotated(status, "; it may lie in what could not be read: " +

@@ -102,7 +102,7 @@ int Serve(const GatewayOptions& options, const Context& context) {
   const sigset_t stop = StopSignals();
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   Recorder recorder(RecorderOptionsFor(place->path, options.service, {}, context));
-  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   proxy::ProxyOptions settings = ProxyOptionsFor(options.proxy, routes, &recorder, nullptr);
   settings.planner = asker->get();
   settings.run_tags = LogprobTags(options.proxy);

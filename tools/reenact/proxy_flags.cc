@@ -1,5 +1,6 @@
 #include "tools/reenact/proxy_flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -28,6 +29,7 @@ void AddProxyFlags(CLI::App* verb, ProxyFlags* flags) {
           "--upstream-ca", flags->ca_file,
           "certificate authorities for upstreams, instead of those of SSL_CERT_FILE or the "
           "system")
+      ->check(CLI::Validator(CLI::ExistingFile).description(""))
       ->type_name("FILE");
   verb->add_option("--connect-timeout", flags->connect_timeout_s,
                    "how long an upstream may take to connect")
@@ -61,6 +63,14 @@ absl::StatusOr<std::vector<proxy::Route>> ParseRoutes(const ProxyFlags& flags) {
   for (const std::string& text : flags.routes) {
     absl::StatusOr<proxy::Route> route = proxy::ParseRoute(text);
     if (!route.ok()) return route.status();
+    const bool known = std::any_of(routes.begin(), routes.end(),
+                                   [&](const auto& other) { return other.name == route->name; });
+    if (known) {
+      return absl::InvalidArgumentError("--route " + route->name +
+                                        " is given twice: two upstreams "
+                                        "cannot be reached as /" +
+                                        route->name);
+    }
     routes.push_back(*std::move(route));
   }
   return routes;
@@ -76,6 +86,15 @@ Options RecorderOptionsFor(const std::string& store, const std::string& service,
   options.warn = [context](std::string_view text) { Note(context, text); };
   options.close_deadline_ms = 10'000;
   return options;
+}
+
+absl::Status CheckRecords(const Recorder& recorder) {
+  if (!recorder.on()) return absl::UnavailableError(recorder.error());
+  if (recorder.metrics().mode == REENACT_MODE_RECORD) return absl::OkStatus();
+  const char* const mode = std::getenv("REENACT_MODE");
+  return absl::FailedPreconditionError("REENACT_MODE is \"" +
+                                       std::string(mode == nullptr ? "" : mode) +
+                                       "\": nothing would be recorded; unset it");
 }
 
 proxy::ProxyOptions ProxyOptionsFor(const ProxyFlags& flags, const proxy::RouteTable& routes,

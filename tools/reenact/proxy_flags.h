@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "recorder/proxy/logprob_asker.h"
@@ -38,6 +39,9 @@ Tags LogprobTags(const ProxyFlags& flags);
 
 Options RecorderOptionsFor(const std::string& store, const std::string& service,
                            std::vector<std::string> secrets, const Context& context);
+// Whether what this recorder is given will be on record: it is open, and not replaying because
+// REENACT_MODE says so. Errors: Unavailable; FailedPrecondition.
+absl::Status CheckRecords(const Recorder& recorder);
 proxy::ProxyOptions ProxyOptionsFor(const ProxyFlags& flags, const proxy::RouteTable& routes,
                                     Recorder* recorder, Run* run);
 

@@ -216,7 +216,7 @@ int Record(const RecordOptions& options, const Context& context) {
   auto frozen = clock_shim::FrozenProcess::Record(options.random);
   if (!frozen.ok()) return Fail(context, frozen.status());
   Recorder recorder(RecorderOptionsFor(place->path, service, SecretsOf(environment), context));
-  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   Run run = recorder.StartRun(DescribeRun(command, options, service));
   Recorded recorded{.run_id = run.run_id(), .store = place->path};
   proxy::ProxyOptions door = ProxyOptionsFor(options.proxy, prepared.routes, &recorder, &run);

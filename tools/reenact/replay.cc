@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "schema/recorded_command.h"
 #include "store/reader/bundle.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
@@ -117,9 +116,8 @@ int Replay(const VerbOptions& options, const Context& context) {
   if (!place.ok()) return Fail(context, place.status());
   KeepDerived(FolderForDerived(options, place->path, (*reader)->is_bundle()), context, &outcomes);
 
-  const std::string again =
-      ReproducingCommand(place->path, "replay " + schema::ToString(tape->run.id), options.flags,
-                         schema::CommandArguments(context.command));
+  const std::string again = ReproducingCommand(
+      place->path, "replay " + schema::ToString(tape->run.id), options.flags, context.command);
   const int exit_code = WorstExitCode(outcomes);
   if (context.json) {
     PrintJson(options, *tape, outcomes, again);

@@ -160,7 +160,8 @@ std::string ReproducingCommand(const std::string& store, const std::string& verb
   if (flags.require_guard) line += " --require-guard";
   if (flags.pace) line += " --pace";
   if (!command.empty()) line += " --";
-  for (const std::string& word : command) line += " " + ShellQuoted(word);
+  // What a report is pasted into does not get the credentials that the program was given.
+  for (const std::string& word : schema::CommandArguments(command)) line += " " + ShellQuoted(word);
   return line;
 }
 

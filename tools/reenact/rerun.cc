@@ -14,6 +14,7 @@
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
 #include "tools/reenact/report_pages.h"
+#include "tools/reenact/rerun_epochs.h"
 #include "tools/reenact/rerun_text.h"
 #include "tools/reenact/target_flags.h"
 #include "tools/reenact/verb.h"
@@ -28,6 +29,7 @@ struct RerunFlags {
   int64_t at_once = 1;
   std::optional<int64_t> step;
   bool as_recorded = false;
+  bool across_epochs = false;
   std::string store_derived;
   std::string html;
 };
@@ -110,6 +112,11 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
   const Interruption interruption;  // What was measured by then is reported.
   const auto begin = std::chrono::steady_clock::now();
   rerun::RerunOptions options = ToOptions(flags);
+  const RerunEpochs epochs(reader->get(), *tape);
+  if (const absl::Status may = epochs.MayAsk(flags.target, options.step);
+      !may.ok() && !flags.across_epochs) {
+    return Fail(context, may);
+  }
   absl::StatusOr<rerun::RerunReport> report = [&] {
     Progress progress(context.progress, "asking");
     options.on_progress = [&](int64_t done, int64_t total) { progress.Show(done, total); };
@@ -120,6 +127,10 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::vector<std::string> kept =
       Keep(flags, context, (*reader)->is_bundle(), std::move(report->derived));
+  if (const absl::Status may = epochs.MayCompare(flags.target, *report);
+      !may.ok() && !flags.across_epochs) {
+    return Fail(context, may);
+  }
 
   const std::string run_id = schema::ToString(tape->run.id);
   const absl::Status page =
@@ -130,6 +141,7 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
     json.TextField("run", run_id);
     WriteTarget(**target, &json);
     WriteRerun(*report, &json);
+    epochs.Write(flags.target, *report, &json);
     WriteCost(ledger.total(), seconds, &json);
     json.BoolField("budget_spent", ledger.ran_out());
     json.TextsField("derived", kept);
@@ -138,6 +150,7 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
     return ExitCodeOf(*report);
   }
   Print(RenderRerun(run_id, **target, *report, context.style));
+  Print(epochs.Text(flags.target, *report));
   Print("  cost        " + CostText(ledger.total(), seconds) + "\n");
   if (ledger.ran_out()) Print("  budget      spent before everything was asked\n");
   if (!kept.empty()) {
@@ -177,6 +190,8 @@ void AddRerunVerb(CLI::App* app, Context* context) {
       ->type_name("K");
   verb->add_flag("--as-recorded", flags->as_recorded,
                  "change no byte of a request: do not ask for logprobs where it did not");
+  verb->add_flag("--across-epochs", flags->across_epochs,
+                 "compare although the fingerprints of the record are gone");
   AddHtmlFlag(verb, &flags->html);
   verb->add_option("--store-derived", flags->store_derived,
                    "keep the answers, as runs, in this store instead")

@@ -102,7 +102,7 @@ int Snapshot(const SnapshotOptions& options, const Context& context) {
   auto place = FindStore(context);
   if (!place.ok()) return Fail(context, place.status());
   Recorder recorder(RecorderOptionsFor(place->path, service, {}, context));
-  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   Run run = recorder.StartRun(*info);
   const std::string id = run.run_id();
   run.Finish("");

@@ -105,7 +105,7 @@ void Print(std::string_view text) {
 void Note(const Context& context, std::string_view text) {
   std::string line = "reenact";
   if (!context.verb.empty()) line += " " + context.verb;
-  line += ": " + PrintableLines(text) + "\n";
+  line += ": " + Printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

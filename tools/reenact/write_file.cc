@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -42,6 +43,17 @@ int WriteAll(int descriptor, const std::string& bytes) {
   return fsync(descriptor) == 0 ? 0 : errno;
 }
 
+// A device may never end, /dev/zero say; a terminal and /dev/null do.
+size_t MostBytesOf(int descriptor) {
+  constexpr size_t kMostOfDevice = 1 << 20;
+
+  struct stat status {};
+
+  const bool is_device =
+      fstat(descriptor, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
+  return is_device ? kMostOfDevice : SIZE_MAX;
+}
+
 }  // namespace
 
 absl::Status WriteFile(const std::string& path, const std::string& bytes, bool replace) {
@@ -69,6 +81,7 @@ absl::Status WriteFile(const std::string& path, const std::string& bytes, bool r
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return FromErrno(errno, path);
+  const size_t most = MostBytesOf(descriptor);
   std::string bytes;
   char buffer[1 << 16];
   int error = 0;
@@ -78,6 +91,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     if (got < 0) error = errno;
     if (got <= 0) break;
     bytes.append(buffer, static_cast<size_t>(got));
+    if (bytes.size() > most) {
+      close(descriptor);
+      return absl::FailedPreconditionError(absl::StrCat(path, " is a device, and no file"));
+    }
   }
   close(descriptor);
   if (error != 0) return FromErrno(error, path);

@@ -20,12 +20,6 @@ constexpr size_t kMaxOpenSegments = 4;
 // A segment that is being begun is empty for a moment, hardly for so long.
 constexpr int64_t kBeginningNs = 10'000'000'000;
 
-absl::Status CannotRead(const std::string& path) {
-  const std::string text = absl::StrCat(path, ": ", strerror(errno));
-  return errno == EACCES || errno == EPERM ? absl::PermissionDeniedError(text)
-                                           : absl::NotFoundError(text);
-}
-
 // Whether a segment that cannot be read is to be told of. One that is just now begun has neither
 // its mark nor its id yet, and one that is gone was removed. What stays without a byte has lost
 // what it held: a copy that was cut short, a file system that was not shut down.
@@ -42,6 +36,26 @@ bool IsWorthTelling(const std::string& path, const absl::Status& failure) {
 
 }  // namespace
 
+absl::Status CannotRead(const std::string& path) {
+  const std::string text = absl::StrCat(path, ": ", strerror(errno));
+  return errno == EACCES || errno == EPERM ? absl::PermissionDeniedError(text)
+                                           : absl::NotFoundError(text);
+}
+
+absl::Status CheckStoreFolder(const StoreLayout& layout) {
+  const std::string segments = layout.segments();
+
+  struct stat status {};
+
+  if (stat(segments.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    return absl::NotFoundError(
+        absl::StrCat(layout.root, " is no store: ", segments, " is no folder"));
+  if (access(segments.c_str(), R_OK | X_OK) == 0) return absl::OkStatus();
+  if (errno != ENOENT) return CannotRead(segments);
+  if (access(layout.incidents().c_str(), R_OK) == 0) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(layout.root, " is no store: it has no segments folder"));
+}
+
 absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& path) {
   struct stat status {};
 
@@ -56,17 +70,10 @@ absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& 
   }
   set->is_folder_ = true;
   set->layout_.root = path;
-  const std::string segments = set->layout_.segments();
-  if (stat(segments.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
-    return absl::NotFoundError(absl::StrCat(path, " is no store: ", segments, " is no folder"));
-  if (access(segments.c_str(), R_OK | X_OK) != 0) {
-    if (errno != ENOENT) return CannotRead(segments);
-    if (access(set->layout_.incidents().c_str(), R_OK) != 0)
-      return absl::NotFoundError(absl::StrCat(path, " is no store: it has no segments folder"));
-  }
+  if (absl::Status usable = CheckStoreFolder(set->layout_); !usable.ok()) return usable;
   // What a dead process acknowledged and did not get to the disk is part of the record: it is
   // brought home first, where we may.
-  if (access(path.c_str(), W_OK) == 0 && access(segments.c_str(), W_OK) == 0) {
+  if (access(path.c_str(), W_OK) == 0 && access(set->layout_.segments().c_str(), W_OK) == 0) {
     for (std::string& problem : RecoverStore(path).problems) set->AddProblem(std::move(problem));
   }
   return set;

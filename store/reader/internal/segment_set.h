@@ -28,6 +28,12 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
+// What errno says of a path that cannot be read. Errors: PermissionDenied, else NotFound.
+absl::Status CannotRead(const std::string& path);
+// Whether a folder is a store that can be read: its segments, or what was promoted from them.
+// Errors: PermissionDenied; NotFound.
+absl::Status CheckStoreFolder(const StoreLayout& layout);
+
 class SegmentSet {
  public:
   // Errors: as StoreReader::Open.
