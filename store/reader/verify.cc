@@ -240,7 +240,7 @@ absl::StatusOr<VerifyReport> VerifyStore(const std::string& path,
   if (stat(path.c_str(), &status) != 0) return internal::CannotRead(path);
   if (S_ISDIR(status.st_mode)) {
     const StoreLayout layout{path};
-    if (absl::Status readable = internal::CheckStoreFolder(layout); !readable.ok()) return readable;
+    if (absl::Status listed = internal::CheckSegmentsFolder(layout); !listed.ok()) return listed;
     return VerifyFolder(layout, progress);
   }
   auto file = internal::RecordFile::Open(path);

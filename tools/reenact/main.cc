@@ -107,7 +107,9 @@ int RefuseUsage(const CLI::App& app, const CLI::ParseError& error, Context* cont
   if (space != std::string::npos) context->verb = name.substr(space + 1);
   const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const std::string text = unexpected ? UnexpectedText(app, verb) : std::string(error.what());
-  return Refuse(*context, text + "\n`" + name + " --help` shows what there is");
+  const int exit_code = Refuse(*context, text);
+  std::fprintf(stderr, "`%s --help` shows what there is\n", name.c_str());
+  return exit_code;
 }
 
 void SplitCommand(int argc, char** argv, std::vector<std::string>* arguments, Context* context) {

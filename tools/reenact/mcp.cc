@@ -282,7 +282,7 @@ int RecordAlone(const replayer::McpSession& session, const Context& context) {
   if (!place.ok()) return Fail(context, place.status());
   const ForwardedSignals signals;
   Recorder recorder(RecorderOptionsFor(place->path, session.server, session.secrets, context));
-  if (!recorder.on()) return Fail(context, absl::UnavailableError(recorder.error()));
+  if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   RunInfo info;
   info.entry = "mcp " + session.server;
   for (const std::string& word : context.command) info.input += word + '\n';

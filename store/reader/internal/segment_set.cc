@@ -42,7 +42,7 @@ absl::Status CannotRead(const std::string& path) {
                                            : absl::NotFoundError(text);
 }
 
-absl::Status CheckStoreFolder(const StoreLayout& layout) {
+absl::Status CheckSegmentsFolder(const StoreLayout& layout) {
   const std::string segments = layout.segments();
 
   struct stat status {};
@@ -52,7 +52,6 @@ absl::Status CheckStoreFolder(const StoreLayout& layout) {
         absl::StrCat(layout.root, " is no store: ", segments, " is no folder"));
   if (access(segments.c_str(), R_OK | X_OK) == 0) return absl::OkStatus();
   if (errno != ENOENT) return CannotRead(segments);
-  if (access(layout.incidents().c_str(), R_OK) == 0) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(layout.root, " is no store: it has no segments folder"));
 }
 
@@ -70,7 +69,11 @@ absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& 
   }
   set->is_folder_ = true;
   set->layout_.root = path;
-  if (absl::Status usable = CheckStoreFolder(set->layout_); !usable.ok()) return usable;
+  // What was promoted outlives the segments.
+  const bool has_incidents = access(set->layout_.segments().c_str(), F_OK) != 0 &&
+                             errno == ENOENT && access(set->layout_.incidents().c_str(), R_OK) == 0;
+  if (absl::Status usable = CheckSegmentsFolder(set->layout_); !usable.ok() && !has_incidents)
+    return usable;
   // What a dead process acknowledged and did not get to the disk is part of the record: it is
   // brought home first, where we may.
   if (access(path.c_str(), W_OK) == 0 && access(set->layout_.segments().c_str(), W_OK) == 0) {

@@ -30,9 +30,8 @@ struct FileStamp {
 
 // What errno says of a path that cannot be read. Errors: PermissionDenied, else NotFound.
 absl::Status CannotRead(const std::string& path);
-// Whether a folder is a store that can be read: its segments, or what was promoted from them.
-// Errors: PermissionDenied; NotFound.
-absl::Status CheckStoreFolder(const StoreLayout& layout);
+// Whether the segments of a store can be listed. Errors: PermissionDenied; NotFound.
+absl::Status CheckSegmentsFolder(const StoreLayout& layout);
 
 class SegmentSet {
  public:
