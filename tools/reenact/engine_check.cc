@@ -150,7 +150,7 @@ void PrintText(const local_engine::EngineIdentity& identity, const std::vector<C
   Print(WithThousands(comparisons) + " comparisons of 32 bits on " + identity.Fingerprint() + "\n");
 }
 
-int Check(const CheckOptions& options, const Context& context) {
+int CheckEngine(const CheckOptions& options, const Context& context) {
   const absl::StatusOr<std::vector<Invariance>> chosen =
       Chosen(options.only, options.devices.size());
   if (!chosen.ok()) return Fail(context, chosen.status());
@@ -217,7 +217,7 @@ void AddEngineCheck(CLI::App* group, Context* context) {
                   "  reenact engine check --model model.gguf --only BATCH --only CACHE --json\n"
                   "  reenact engine check --model model.gguf --devices cpu,cuda",
        .takes_store = false},
-      [options, context] { return Check(*options, *context); });
+      [options, context] { return CheckEngine(*options, *context); });
   verb->add_option("--model", options->model, "a Hugging Face folder, or a .gguf file")
       ->required()
       ->type_name("DIR|FILE");

@@ -1,9 +1,7 @@
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,14 +19,13 @@
 #include "tools/reenact/interruption.h"
 #include "tools/reenact/own_run.h"
 #include "tools/reenact/progress.h"
+#include "tools/reenact/results_file.h"
 #include "tools/reenact/target_flags.h"
 #include "tools/reenact/verb.h"
 #include "tools/reenact/write_file.h"
 
 namespace reenact::tools {
 namespace {
-
-using eval::EvalResults;
 
 struct EvalRunFlags {
   TargetFlags target;
@@ -116,55 +113,6 @@ absl::StatusOr<eval::ResultHeader> Describe(const EvalRunFlags& flags, const std
       .invariant = invariant};
 }
 
-// The file of results: what an eval that was interrupted has left there is taken over.
-class ResultsFile {
- public:
-  static absl::StatusOr<ResultsFile> Open(const std::string& path,
-                                          const eval::ResultHeader& header) {
-    ResultsFile file;
-    file.results_.header = header;
-    if (!std::filesystem::exists(path)) {
-      file.out_.open(path, std::ios::binary);
-      file.out_ << eval::HeaderLine(header) << std::flush;
-    } else {
-      const auto text = ReadFile(path);
-      if (!text.ok()) return text.status();
-      auto earlier = eval::ParseResults(*text);
-      if (!earlier.ok() || !(earlier->header == header)) {
-        return absl::AlreadyExistsError(absl::StrCat(
-            path, " holds something else than the beginning of this eval: give another --out"));
-      }
-      file.results_.samples = std::move(earlier->samples);
-      // A line that was cut off must not run into the next one.
-      std::error_code error;
-      std::filesystem::resize_file(path, text->rfind('\n') + 1, error);
-      file.out_.open(path, std::ios::app | std::ios::binary);
-    }
-    if (!file.out_) return absl::PermissionDeniedError(absl::StrCat(path, " cannot be written"));
-    return file;
-  }
-
-  const std::vector<eval::SampleResult>& samples() const { return results_.samples; }
-
-  void Keep(eval::SampleResult sample) {
-    out_ << eval::SampleLine(sample) << std::flush;
-    results_.samples.push_back(std::move(sample));
-  }
-
-  // What a reader of the file will find.
-  absl::StatusOr<EvalResults> Finish(const std::string& path) {
-    out_.close();
-    if (!out_) return absl::ResourceExhaustedError(absl::StrCat(path, " was not written"));
-    const auto text = ReadFile(path);
-    if (!text.ok()) return text.status();
-    return eval::ParseResults(*text);
-  }
-
- private:
-  EvalResults results_;
-  std::ofstream out_;
-};
-
 eval::AskPlan PlanOf(const EvalRunFlags& flags, const eval::ResultHeader& header,
                      const Asked& asked) {
   eval::AskPlan plan;
@@ -237,15 +185,14 @@ int EvalRun(const EvalRunFlags& flags, const Context& context) {
   std::vector<schema::Event> calls;
   {
     Progress progress(context.progress, "asking");
-    const std::vector<eval::SampleResult> there = file->samples();
-    AskCases(*cases, there, PlanOf(flags, *header, *asked),
+    AskCases(*cases, file->samples(), PlanOf(flags, *header, *asked),
              [&](eval::AskedSample sample, int64_t done, int64_t total) {
-               file->Keep(std::move(sample.result));
+               file->Keep(sample.result);
                for (schema::Event& call : sample.calls) calls.push_back(std::move(call));
                progress.Show(done, total);
              });
   }
-  const auto results = file->Finish(flags.out);
+  const auto results = file->Finish();
   if (!results.ok()) return Fail(context, results.status());
   std::string kept;
   if (!flags.no_record && !calls.empty()) {

@@ -289,5 +289,17 @@ TEST(DriftRates, SharedLoadIsNoChange) {
   EXPECT_GE(permutation_alarms, kChecks / 2);
 }
 
+TEST(DriftCheck, ManyProbesThatFailedLeaveNoVerdictOnTheOthers) {
+  analysis::RandomStream random(6, 0);
+  const Endpoint endpoint = MakeEndpoint(&random);
+  const Baseline baseline = BaselineOf(endpoint, &random);
+  std::vector<Window> windows = Windows(Moved(endpoint, 2, &random), 3, 5, &random);
+  EXPECT_EQ(Check(baseline, windows).verdict, Verdict::kChanged);
+  windows[0].failed = static_cast<int64_t>(windows[0].probes.size());
+  const DriftReport report = Check(baseline, windows);
+  EXPECT_EQ(report.verdict, Verdict::kInconclusive);
+  EXPECT_NE(report.sentence.find("were not answered, or without logprobs"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace reenact::drift
