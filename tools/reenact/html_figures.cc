@@ -28,12 +28,17 @@ const schema::Choice* FirstChoice(const LabelledAnswer& answer) {
   return answer.view->choices.empty() ? nullptr : &answer.view->choices.front();
 }
 
+// An alternative has an id less often than what was chosen.
+bool IsSame(const TokenAlternative& a, const TokenAlternative& b) {
+  if (a.id && b.id) return a.id == b.id;
+  return a.token == b.token && (!a.bytes || !b.bytes || a.bytes == b.bytes);
+}
+
 // The most likely token beside the chosen one.
 const TokenAlternative* RunnerUp(const TokenLogprob& token) {
   const TokenAlternative* best = nullptr;
   for (const TokenAlternative& other : token.top) {
-    const bool is_chosen = other.token == token.chosen.token && other.id == token.chosen.id;
-    if (is_chosen || other.censored) continue;
+    if (IsSame(other, token.chosen) || other.censored) continue;
     if (best == nullptr || other.logprob > best->logprob) best = &other;
   }
   return best;

@@ -27,7 +27,7 @@ constexpr std::string_view kStyle =
     "h2{font-size:1rem;margin:2rem 0 .5rem}\n"
     ".kind{color:#59636e;font-size:.85rem;text-transform:uppercase;letter-spacing:.06em;margin:0}\n"
     "pre,.tokens{font:13px/1.7 ui-monospace,monospace}\n"
-    "pre{background:#f6f8fa;padding:1rem;overflow-x:auto;line-height:1.45}\n"
+    "pre{background:#f6f8fa;padding:1rem;white-space:pre-wrap;line-height:1.45}\n"
     "table{border-collapse:collapse;font-size:.9rem}\n"
     "th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;"
     "border-bottom:1px solid #d8dee4;overflow-wrap:anywhere}\n"
