@@ -101,7 +101,7 @@ void ReportRun(const Fixture& fixture, const replayer::RunnerResult& result,
   }
 }
 
-int Run(const FixtureOptions& options, const Context& context) {
+int RunFixture(const FixtureOptions& options, const Context& context) {
   absl::StatusOr<Fixture> fixture = ReadFixture(options.file);
   if (!fixture.ok()) return Fail(context, fixture.status());
   absl::StatusOr<replayer::RunnerOptions> runner =
@@ -191,7 +191,7 @@ void AddFixtureVerb(CLI::App* app, Context* context) {
                .summary = "Replays a fixture; fails when it diverged, or is stale, unused or empty",
                .example = "  reenact fixture run tests/refund.reenact -- ./refund-service",
                .takes_command = true},
-              [options, context] { return Run(*options, *context); });
+              [options, context] { return RunFixture(*options, *context); });
   run->add_option("FILE", options->file, "the fixture")->required();
   AddReplayFlags(run, &options->flags);
 

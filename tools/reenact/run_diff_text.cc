@@ -9,7 +9,7 @@
 namespace reenact::tools {
 namespace {
 
-constexpr size_t kValueWidth = 84;
+constexpr size_t kDifferenceWidth = 84;
 constexpr size_t kMaxPaths = 20;  // Of one difference, in text; --json has all.
 
 std::string SideText(std::string_view name, const RunView& view) {
@@ -33,8 +33,8 @@ void FocusOnDifference(std::string* a, std::string* b) {
 
 std::string ValuesText(std::string a, std::string b, const Style& style) {
   FocusOnDifference(&a, &b);
-  return style(Ink::kRed, "      A  " + Shortened(a, kValueWidth)) + "\n" +
-         style(Ink::kGreen, "      B  " + Shortened(b, kValueWidth)) + "\n";
+  return style(Ink::kRed, "      A  " + Shortened(a, kDifferenceWidth)) + "\n" +
+         style(Ink::kGreen, "      B  " + Shortened(b, kDifferenceWidth)) + "\n";
 }
 
 std::string MarginText(const std::optional<double>& margin) {
@@ -125,7 +125,7 @@ std::string RenderPaths(const std::vector<schema::JsonDifference>& paths, const 
   const std::string margin(indent + 2, ' ');
   const auto value = [&](std::string_view label, const std::string& text, bool present, Ink ink) {
     return style(ink, margin + PadRight(label, label_width) + "  " +
-                          (present ? Shortened(text, kValueWidth) : "(absent)")) +
+                          (present ? Shortened(text, kDifferenceWidth) : "(absent)")) +
            "\n";
   };
   std::string out;
