@@ -18,6 +18,11 @@
 
 namespace reenact::tools {
 
+// As shells and env have it, for a program that did not start, or that a signal ended: its number is added.
+inline constexpr int kExitCannotRun = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitSignalled = 128;
+
 // Blocks the signals that are for the program in this thread, and in all that it starts while this
 // lives: make one before any other thread. One at a time.
 class ForwardedSignals {

@@ -32,6 +32,7 @@
 #include "schema/recorded_command.h"
 #include "store/store_layout.h"
 #include "tools/reenact/child_program.h"
+#include "tools/reenact/mcp_play.h"
 #include "tools/reenact/mcp_recording_peer.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/proxy_environment.h"
@@ -41,10 +42,6 @@
 
 namespace reenact::tools {
 namespace {
-
-constexpr int kExitSignalled = 128;
-constexpr int kExitNotFound = 127;
-constexpr int kExitCannotRun = 126;
 
 struct McpOptions {
   std::string name;
@@ -57,16 +54,6 @@ struct Client {
   int in = -1;
   int out = -1;
 };
-
-bool WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 // Bytes on their way from one descriptor to another: passed on as they come, except that a line's
 // end waits until `peer` has seen the line. Ends with its source, or when told to.
@@ -205,47 +192,6 @@ int Pass(replayer::McpPeer* peer, const ForwardedSignals& signals, const Context
   return end->signal != 0 ? kExitSignalled + end->signal : end->exit_status;
 }
 
-// Clients forget whom to tell of progress as soon as the result is read; what was written between
-// is read before it only if the client gets it by itself, as from a server that works in between.
-constexpr std::chrono::milliseconds kBetweenLines{5};
-
-bool Say(const replayer::McpReply& reply) {
-  for (size_t i = 0; i < reply.lines.size(); ++i) {
-    if (i > 0) std::this_thread::sleep_for(kBetweenLines);
-    if (!WriteAll(STDOUT_FILENO, reply.lines[i] + '\n')) return false;
-  }
-  return !reply.server_gone;
-}
-
-// The exit status of a server that ended so: "... exit status 3", "... signal 9".
-int StatusOf(const std::string& end) {
-  const size_t digits = end.find_last_of(' ') + 1;
-  const int number = std::atoi(end.c_str() + digits);
-  return end.substr(0, digits).ends_with("signal ") ? kExitSignalled + number : number;
-}
-
-// Plays the server. Ends with the client's input, or where the server ended. Returns its status.
-int Play(replayer::McpPeer* peer) {
-  replayer::McpReply last = peer->Begin();
-  bool goes_on = Say(last);
-  schema::LineReader lines(schema::kMcpLineLimit);
-  const auto answer = [&](const schema::LineReader::Line& line) {
-    if (!goes_on) return;
-    last = peer->FromClient(line);
-    goes_on = Say(last);
-  };
-  std::string buffer(64 << 10, '\0');
-  while (goes_on) {
-    const ssize_t size = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
-    lines.Append({buffer.data(), static_cast<size_t>(size)}, answer);
-  }
-  lines.Finish(answer);
-  peer->ClientEnded();
-  return last.server_gone ? StatusOf(last.server_end) : kExitOk;
-}
-
 // The name of the server's program or script: what makes two servers of one run two.
 std::string NameOf(const McpOptions& options, const Context& context) {
   if (!options.name.empty()) return options.name;
@@ -308,7 +254,7 @@ int ReplayAlone(const McpOptions& options, const std::string& name, const Contex
   const schema::Run& run = session.recorded_run();
   session.Answer(schema::BeginRun{run.entry, run.input.bytes, {}});
   replayer::McpReplay peer(&session, name);
-  Play(&peer);
+  PlayMcpServer(&peer);
   session.Answer(schema::FinishRun{1, schema::EndState::kComplete, "", ""});
   const replayer::ReplayReport report = session.Finish({.wall_ns = store::WallNowNs()});
   for (const replayer::Divergence& divergence : report.divergences) {
@@ -351,7 +297,7 @@ int Mcp(const McpOptions& options, const Context& context) {
   auto peer = replayer::JoinMcpHub(socket, session);
   if (!peer.ok()) return Fail(context, peer.status());
   if (!(*peer)->replays()) return Pass(peer->get(), signals, context);
-  return Play(peer->get());
+  return PlayMcpServer(peer->get());
 }
 
 }  // namespace

@@ -28,11 +28,6 @@
 namespace reenact::tools {
 namespace {
 
-// As shells and env have it, for a program that did not start.
-constexpr int kExitNotFound = 127;
-constexpr int kExitCannotRun = 126;
-constexpr int kExitSignalled = 128;
-
 constexpr int64_t kProxyGraceMs = 1000;
 
 struct RecordOptions {
