@@ -356,6 +356,14 @@ int64_t ReplaySession::calls_served() const {
                        [](const MadeCall& call) { return call.record != nullptr; });
 }
 
+std::optional<size_t> ReplaySession::EventOf(uint64_t call_token) const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (call_token == 0 || call_token > state_->calls.size()) return std::nullopt;
+  const TapeCall* const record = state_->calls[call_token - 1].record;
+  if (record == nullptr) return std::nullopt;
+  return state_->tape.IndexOf(*record->event);
+}
+
 Divergence ReplaySession::DivergenceOf(const schema::Diverged& answer) const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   const auto found = std::find_if(state_->divergences.rbegin(), state_->divergences.rend(),

@@ -12,8 +12,10 @@
 #ifndef REENACT_REPLAYER_REPLAY_SESSION_H_
 #define REENACT_REPLAYER_REPLAY_SESSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,11 +94,11 @@ struct ReplayReport {
 
 struct SessionState;
 
-class ReplaySession {
- public:
 // The one run of a session.
 inline constexpr uint64_t kRunToken = 1;
 
+class ReplaySession {
+ public:
   ReplaySession(schema::RecordedRun tape, ReplayOptions options);
   ~ReplaySession();
 
@@ -129,6 +131,8 @@ inline constexpr uint64_t kRunToken = 1;
   // So far.
   std::vector<Divergence> divergences() const;
   int64_t calls_served() const;
+  // The record that was served under this token, by its index among the tape's events.
+  std::optional<size_t> EventOf(uint64_t call_token) const;
   // What an answer speaks of, in parts. One of divergences(), or just its words when there were too
   // many to keep.
   Divergence DivergenceOf(const schema::Diverged& answer) const;

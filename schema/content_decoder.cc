@@ -25,7 +25,7 @@ class ZlibDecoder final : public ContentDecoder {
 
   ~ZlibDecoder() override { inflateEnd(&stream_); }
 
-  bool Decode(std::string_view bytes, const Sink& sink) override {
+  bool DecodePieces(std::string_view bytes, const BoundedSink& sink) override {
     if (may_be_raw_ && !bytes.empty()) {
       may_be_raw_ = false;
       // CM of a zlib header is 8.
@@ -42,7 +42,7 @@ class ZlibDecoder final : public ContentDecoder {
       stream_.avail_out = static_cast<uInt>(piece.size());
       const int code = inflate(&stream_, Z_NO_FLUSH);
       const size_t made = piece.size() - stream_.avail_out;
-      if (made != 0) sink({piece.data(), made});
+      if (made != 0 && !sink({piece.data(), made})) return false;
       if (code == Z_STREAM_END) {
         // A gzip file may have several members.
         if (stream_.avail_in == 0) return true;
@@ -75,7 +75,7 @@ class BrotliDecoder final : public ContentDecoder {
 
   ~BrotliDecoder() override { BrotliDecoderDestroyInstance(state_); }
 
-  bool Decode(std::string_view bytes, const Sink& sink) override {
+  bool DecodePieces(std::string_view bytes, const BoundedSink& sink) override {
     auto next_in = reinterpret_cast<const uint8_t*>(bytes.data());
     size_t in_left = bytes.size();
     Piece piece;
@@ -85,7 +85,7 @@ class BrotliDecoder final : public ContentDecoder {
       const BrotliDecoderResult result =
           BrotliDecoderDecompressStream(state_, &in_left, &next_in, &out_left, &next_out, nullptr);
       const size_t made = piece.size() - out_left;
-      if (made != 0) sink({piece.data(), made});
+      if (made != 0 && !sink({piece.data(), made})) return false;
       if (result == BROTLI_DECODER_RESULT_ERROR) return false;
       if (result != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) return in_left == 0;
     }
@@ -103,14 +103,14 @@ class ZstdDecoder final : public ContentDecoder {
 
   ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
 
-  bool Decode(std::string_view bytes, const Sink& sink) override {
+  bool DecodePieces(std::string_view bytes, const BoundedSink& sink) override {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     Piece piece;
     for (;;) {
       ZSTD_outBuffer out{piece.data(), piece.size(), 0};
       const size_t code = ZSTD_decompressStream(stream_, &out, &in);
       if (ZSTD_isError(code) != 0) return false;
-      if (out.pos != 0) sink({piece.data(), out.pos});
+      if (out.pos != 0 && !sink({piece.data(), out.pos})) return false;
       if (in.pos == in.size && out.pos < out.size) return true;
     }
   }
@@ -130,6 +130,15 @@ std::unique_ptr<ContentDecoder> ContentDecoder::For(std::string_view content_enc
   if (is("br")) return std::make_unique<BrotliDecoder>();
   if (is("zstd")) return std::make_unique<ZstdDecoder>();
   return nullptr;
+}
+
+bool ContentDecoder::Decode(std::string_view bytes, const Sink& sink) {
+  return DecodePieces(bytes, [&](std::string_view piece) {
+    decoded_bytes_ += piece.size();
+    if (decoded_bytes_ > kMostDecodedBytes) return false;
+    sink(piece);
+    return true;
+  });
 }
 
 std::string DecodedBody(std::string_view body, std::string_view content_encoding, bool* decoded) {

@@ -6,12 +6,16 @@
 #ifndef REENACT_SCHEMA_CONTENT_DECODER_H_
 #define REENACT_SCHEMA_CONTENT_DECODER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace reenact::schema {
+
+// A few kilobytes can stand for gigabytes. What decodes to more than this is left as it came.
+inline constexpr uint64_t kMostDecodedBytes = uint64_t{256} << 20;
 
 class ContentDecoder {
  public:
@@ -22,8 +26,18 @@ class ContentDecoder {
   virtual ~ContentDecoder() = default;
 
   // Hands out, in pieces of bounded size, all that these bytes decode to. False: they are not what
-  // was said; the decoder is of no further use.
-  virtual bool Decode(std::string_view bytes, const Sink& sink) = 0;
+  // was said, or with those before them decode to more than kMostDecodedBytes; the decoder is of no
+  // further use.
+  bool Decode(std::string_view bytes, const Sink& sink);
+
+ protected:
+  // False from it: enough.
+  using BoundedSink = std::function<bool(std::string_view)>;
+
+ private:
+  virtual bool DecodePieces(std::string_view bytes, const BoundedSink& sink) = 0;
+
+  uint64_t decoded_bytes_ = 0;
 };
 
 // The body without its content encoding, where that can be undone; else as it is, and `*decoded`

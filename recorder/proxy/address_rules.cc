@@ -31,13 +31,16 @@ bool IsForbiddenV6(const std::array<uint8_t, 16>& a) {
   return StartsWith(a, {0xfd, 0x00, 0x0e, 0xc2});          // Metadata of Amazon's.
 }
 
-// The host of "host:port" or "[v6]:port".
+// The host of "host:port" or "[v6]:port", with and without a port; empty where it is neither.
 std::string_view HostOf(std::string_view authority) {
-  if (authority.starts_with('[')) {
-    const size_t end = authority.find(']');
-    return end == std::string_view::npos ? std::string_view() : authority.substr(1, end - 1);
-  }
-  return authority.substr(0, authority.rfind(':'));
+  const bool bracketed = authority.starts_with('[');
+  const size_t end = std::min(authority.find(bracketed ? ']' : ':'), authority.size());
+  if (bracketed && end == authority.size()) return {};
+  const std::string_view port = authority.substr(bracketed ? end + 1 : end);
+  const bool is_port =
+      port.empty() || (port[0] == ':' && port.find_first_not_of("0123456789", 1) == port.npos);
+  if (!is_port) return {};
+  return bracketed ? authority.substr(1, end - 1) : authority.substr(0, end);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "recorder/proxy/route.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+
+#include "recorder/proxy/http_head.h"
 
 namespace reenact::proxy {
 namespace {
@@ -23,12 +26,22 @@ bool IsName(std::string_view name) {
          std::all_of(name.begin(), name.end(), IsNameCharacter);
 }
 
+// What lies between the scheme and the path; empty where there is no "://".
+std::string_view AuthorityOf(std::string_view url) {
+  const size_t scheme_end = url.find("://");
+  if (scheme_end == std::string_view::npos) return {};
+  const size_t begin = scheme_end + 3;
+  return url.substr(begin, std::min(url.find_first_of("/?#", begin), url.size()) - begin);
+}
+
 // The parts of a URL, by libcurl's parser: the one that will read it again when it is sent.
 class Url {
  public:
   explicit Url(const std::string& text) : handle_(curl_url(), &curl_url_cleanup) {
-    valid_ = handle_ != nullptr && curl_url_set(handle_.get(), CURLUPART_URL, text.c_str(),
-                                                CURLU_PATH_AS_IS) == CURLUE_OK;
+    valid_ =
+        handle_ != nullptr &&
+        curl_url_set(handle_.get(), CURLUPART_URL, text.c_str(), CURLU_PATH_AS_IS) == CURLUE_OK &&
+        HasHostOf(AuthorityOf(text));
   }
 
   bool valid() const { return valid_; }
@@ -42,15 +55,21 @@ class Url {
   }
 
  private:
+  // libcurl repairs what it can ("http:/host", "http:///host"): the record would name another host
+  // than the one that was asked. An address of one number is the same in four.
+  bool HasHostOf(std::string_view authority) const {
+    authority.remove_prefix(authority.rfind('@') + 1);
+    const std::string host = Part(CURLUPART_HOST);
+    in_addr v4{};
+    if (!authority.empty() && inet_pton(AF_INET, host.c_str(), &v4) == 1) return true;
+    const std::string_view rest = authority.substr(std::min(host.size(), authority.size()));
+    return !host.empty() && EqualsIgnoringCase(authority.substr(0, host.size()), host) &&
+           (rest.empty() || rest[0] == ':');
+  }
+
   std::unique_ptr<CURLU, void (*)(CURLU*)> handle_;
   bool valid_ = false;
 };
-
-// What lies between the scheme and the path.
-std::string_view AuthorityOf(std::string_view url) {
-  const size_t begin = url.find("://") + 3;
-  return url.substr(begin, std::min(url.find_first_of("/?#", begin), url.size()) - begin);
-}
 
 }  // namespace
 
@@ -80,7 +99,7 @@ absl::StatusOr<std::string> ParseUpstream(std::string_view url) {
   if (scheme != "http" && scheme != "https") {
     return absl::InvalidArgumentError("\"" + text + "\" is no http or https URL");
   }
-  if (!parsed.Part(CURLUPART_USER).empty() || !parsed.Part(CURLUPART_PASSWORD).empty()) {
+  if (AuthorityOf(text).find('@') != std::string::npos) {
     return absl::InvalidArgumentError(
         "an upstream may not hold credentials: clients send theirs in a header");
   }
@@ -140,10 +159,10 @@ std::optional<Destination> ResolveWholeUrl(std::string_view url) {
   Destination destination;
   destination.url = url;
   const Url parsed(destination.url);
-  if (!parsed.valid() || !parsed.Part(CURLUPART_USER).empty()) return std::nullopt;
+  const std::string_view authority = AuthorityOf(url);
+  if (!parsed.valid() || authority.find('@') != authority.npos) return std::nullopt;
   const std::string scheme = parsed.Part(CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") return std::nullopt;
-  const std::string_view authority = AuthorityOf(url);
   destination.host = authority;
   destination.target =
       url.substr(static_cast<size_t>(authority.data() - url.data()) + authority.size());

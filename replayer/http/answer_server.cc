@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 
+#include "replayer/http/answer_order.h"
 #include "replayer/http/call_desk.h"
 #include "schema/content_decoder.h"
 
@@ -47,11 +48,13 @@ std::string_view View(boost::beast::string_view text) {
 // server's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Tcp::socket socket, CallDesk* desk, bool recorded_pace)
+  // `order` outlives it; null: none is kept.
+  Connection(Tcp::socket socket, CallDesk* desk, AnswerOrder* order, bool recorded_time)
       : socket_(std::move(socket)),
         timer_(socket_.get_executor()),
         desk_(desk),
-        recorded_pace_(recorded_pace) {}
+        order_(order),
+        recorded_time_(recorded_time) {}
 
   void Read() {
     parser_.emplace();
@@ -66,6 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Error ignored;
     timer_.cancel();
     socket_.close(ignored);
+    EndTurn();
   }
 
  private:
@@ -76,7 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     chunks_ = request.version() >= 11;
     no_body_ = request.method() == http::verb::head;
     if (!IsForUs(View(request.target()), View(request[http::field::host]))) {
-      reply_ = {OwnAnswer(421, R"({"error":{"message":"reenact: this host is not served"}})"), 0};
+      reply_ = {OwnAnswer(421, R"({"error":{"message":"reenact: this host is not served"}})")};
     } else {
       bool decoded = false;  // As it was recorded: either way.
       reply_ =
@@ -85,9 +89,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
                       schema::DecodedBody(request.body(),
                                           View(request[http::field::content_encoding]), &decoded)});
     }
+    if (order_ != nullptr && reply_.event) turn_ = order_->Begin(*reply_.event);
     piece_ = 0;
     sent_ = 0;
-    if (reply_.answer.status == 0) return Finish();  // The connection failed before a head.
+    if (reply_.answer.status == 0) return AwaitEnd();  // The connection failed before a head.
     At(reply_.answer.head_offset_ns, [this] { WriteHead(); });
   }
 
@@ -116,14 +121,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return IsOwnHost(host) ? target.substr(path) : target;
   }
 
-  // Runs `next` when the recorded moment has come, or at once.
+  // Runs `next` when it is time for what was sent at this offset, at the latest when it was.
   template <typename Next>
   void At(int64_t offset_ns, Next next) {
-    if (!recorded_pace_) return next();
+    if (!recorded_time_ && (!turn_ || order_->IsTime(*turn_, offset_ns))) return next();
     timer_.expires_at(begin_ + std::chrono::nanoseconds(offset_ns));
-    timer_.async_wait([self = shared_from_this(), next](Error error) {
-      if (!error) next();
+    timer_.async_wait([self = shared_from_this(), next, offset_ns](Error error) {
+      if (error) return;
+      if (self->recorded_time_) return next();
+      if (self->turn_) self->order_->Hurry(*self->turn_, offset_ns);
     });
+    if (recorded_time_) return;
+    order_->Await(*turn_, [self = shared_from_this(), next] {
+      self->timer_.cancel();
+      next();
+    });
+  }
+
+  void EndTurn() {
+    if (turn_) order_->End(*std::exchange(turn_, std::nullopt));
   }
 
   bool has_body() const {
@@ -162,7 +178,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void NextPiece() {
     const std::vector<BodyPiece>& pieces = reply_.answer.pieces;
-    if (!has_body() || piece_ == pieces.size()) return Finish();
+    if (!has_body() || piece_ == pieces.size()) return AwaitEnd();
     const BodyPiece& piece = pieces[piece_++];
     if (piece.bytes.empty()) return NextPiece();
     At(piece.offset_ns, [this, &piece] { WritePiece(piece); });
@@ -183,6 +199,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
       sent_ += size;
       NextPiece();
     });
+  }
+
+  // An answer of a known length has ended with its last byte; what else ends one comes in its time.
+  void AwaitEnd() {
+    const HttpAnswer& answer = reply_.answer;
+    const bool is_over = !has_body() || answer.content_length.has_value();
+    if (answer.end == BodyEnd::kWhole && is_over) return Finish();
+    At(reply_.answer.end_offset_ns, [this] { Finish(); });
   }
 
   void Finish() {
@@ -207,6 +231,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void End() {
     desk_->Done(reply_.token, sent_, true);
+    EndTurn();
     if (keep_alive_) return Read();
     Error ignored;
     if (reply_.answer.end != BodyEnd::kReset) socket_.shutdown(Tcp::socket::shutdown_send, ignored);
@@ -214,6 +239,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void AwaitLeaving() {
+    EndTurn();
     timer_.expires_after(kLongestOpen);
     timer_.async_wait([self = shared_from_this()](Error error) {
       if (!error) self->Close();
@@ -227,7 +253,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Tcp::socket socket_;
   asio::steady_timer timer_;
   CallDesk* const desk_;
-  const bool recorded_pace_;
+  AnswerOrder* const order_;
+  const bool recorded_time_;
   boost::beast::flat_buffer input_;
   std::optional<http::request_parser<http::string_body>> parser_;
   std::chrono::steady_clock::time_point begin_;
@@ -236,6 +263,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool chunked_ = false;  // This answer comes in them.
   bool no_body_ = false;
   HttpReply reply_;
+  std::optional<AnswerOrder::Turn> turn_;  // While a recorded answer is under way.
   size_t piece_ = 0;
   uint64_t sent_ = 0;
   std::string output_;
@@ -246,13 +274,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 struct AnswerServer::Impl {
   Impl(ReplaySession* session, const AnswerServerOptions& server_options)
-      : options(server_options), desk(session, server_options.routes) {}
+      : options(server_options), desk(session, server_options.routes) {
+    if (options.pace == AnswerPace::kRecordedOrder) order.emplace(session->tape().run().events);
+  }
 
   absl::Status Listen();
   void Accept();
 
   const AnswerServerOptions options;
   CallDesk desk;
+  std::optional<AnswerOrder> order;  // On the thread only.
   asio::io_context context{1};
   Tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};                                   // Of the acceptor.
@@ -283,7 +314,8 @@ void AnswerServer::Impl::Accept() {
       Error ignored;
       socket.set_option(Tcp::no_delay(true), ignored);  // Reads arrive as they were cut.
       auto connection =
-          std::make_shared<Connection>(std::move(socket), &desk, options.recorded_pace);
+          std::make_shared<Connection>(std::move(socket), &desk, order ? &*order : nullptr,
+                                       options.pace == AnswerPace::kRecordedTime);
       std::erase_if(connections, [](const auto& other) { return other.expired(); });
       connections.insert(connection);
       connection->Read();

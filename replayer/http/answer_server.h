@@ -20,11 +20,18 @@
 
 namespace reenact::replayer {
 
+// When what was recorded is sent again.
+enum class AnswerPace : uint8_t {
+  kAtOnce,         // As soon as it is asked for.
+  kRecordedOrder,  // In the order that it had among answers that overlapped; see AnswerOrder.
+  kRecordedTime,   // No sooner after the request than when it was recorded.
+};
+
 struct AnswerServerOptions {
   std::vector<schema::CommandRoute>
-      routes;                  // As recorded; paths of no route are taken as they are.
-  bool recorded_pace = false;  // Each read no sooner than when it was recorded.
-  uint16_t port = 0;           // 0: any free one.
+      routes;  // As recorded; paths of no route are taken as they are.
+  AnswerPace pace = AnswerPace::kAtOnce;
+  uint16_t port = 0;  // 0: any free one.
 };
 
 class AnswerServer {

@@ -127,14 +127,22 @@ bool CallDesk::IsFurtherAttempt(const HttpQuestion& question) const {
 
 HttpReply CallDesk::NextAttempt(uint64_t token, OpenCall* open) {
   ++under_way_;
-  return {AnswerOf(*open->call, open->next_attempt++), token};
+  HttpReply reply{AnswerOf(*open->call, open->next_attempt++), token, session_->EventOf(token)};
+  HttpAnswer& answer = reply.answer;
+  const auto attempts = static_cast<size_t>(schema::AttemptCount(open->call->exchange));
+  if (!answer.pieces.empty()) answer.end_offset_ns = answer.pieces.back().offset_ns;
+  if (reply.event && open->next_attempt == attempts) {
+    const schema::Event& event = session_->tape().run().events[*reply.event];
+    answer.end_offset_ns = std::max(answer.end_offset_ns, event.elapsed_ns);
+  }
+  return reply;
 }
 
 HttpReply CallDesk::Miss(const schema::Diverged& diverged, const Place& place) const {
   Divergence divergence = session_->DivergenceOf(diverged);
   const size_t records =
       session_->tape().CallsAt({place.call.scope, place.call.boundary, place.call.name}).size();
-  return {MissOf(divergence, place.kind, records), 0};
+  return {MissOf(divergence, place.kind, records)};
 }
 
 AnswerSource CallDesk::SourceOf(const HttpQuestion& question, const ForkPoint& fork) const {
@@ -147,11 +155,11 @@ HttpReply CallDesk::Ask(const HttpQuestion& question) {
   if (question.target == kReportTarget) {
     const Tape& tape = session_->tape();
     const int64_t served = session_->calls_served();
-    return {OwnAnswer(200, ReportJson(session_->divergences(), served, tape.call_count())), 0};
+    return {OwnAnswer(200, ReportJson(session_->divergences(), served, tape.call_count()))};
   }
   const Place place = PlaceOf(question);
   // An exporter's traffic was not recorded; it is taken, and goes nowhere.
-  if (place.kind.is_telemetry) return {OwnAnswer(200, "{}"), 0};
+  if (place.kind.is_telemetry) return {OwnAnswer(200, "{}")};
   const schema::Digest request = DigestOf(question);
   const std::lock_guard<std::mutex> lock(mutex_);
   ++asked_;
@@ -161,7 +169,7 @@ HttpReply CallDesk::Ask(const HttpQuestion& question) {
   schema::Message answer = session_->Answer(place.call);
   if (const auto* diverged = std::get_if<schema::Diverged>(&answer)) return Miss(*diverged, place);
   auto* on_tape = std::get_if<schema::OnTape>(&answer);
-  if (on_tape == nullptr) return {OwnAnswer(500, "{}"), 0};
+  if (on_tape == nullptr) return {OwnAnswer(500, "{}")};
   const uint64_t token = on_tape->call_token;
   OpenCall& open = open_[token];
   open.call = std::make_shared<const schema::OnTape>(std::move(*on_tape));

@@ -4,10 +4,12 @@
 #ifndef REENACT_REPLAYER_HTTP_CALL_DESK_H_
 #define REENACT_REPLAYER_HTTP_CALL_DESK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,8 @@ struct HttpQuestion {
 
 struct HttpReply {
   HttpAnswer answer;
-  uint64_t token = 0;  // To be given back to Done; 0: nothing is waiting for it.
+  uint64_t token = 0;           // To be given back to Done; 0: nothing is waiting for it.
+  std::optional<size_t> event;  // Of the tape, by index; absent: it is no recorded answer.
 };
 
 // Threads: all functions may be called from any thread.

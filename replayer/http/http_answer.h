@@ -39,6 +39,7 @@ struct HttpAnswer {
   int64_t head_offset_ns = 0;
   std::vector<BodyPiece> pieces;
   BodyEnd end = BodyEnd::kWhole;
+  int64_t end_offset_ns = 0;  // Not before the last piece.
 
   uint64_t size() const;
 };

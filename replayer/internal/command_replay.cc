@@ -164,8 +164,9 @@ class CommandReplay {
 
   absl::StatusOr<std::string> OpenDoor() {
     if (options_.door != nullptr) return options_.door->Open(&session_, command_);
-    auto server = AnswerServer::Start(
-        &session_, {.routes = command_.routes, .recorded_pace = options_.recorded_pace});
+    const AnswerPace pace =
+        options_.recorded_pace ? AnswerPace::kRecordedTime : AnswerPace::kRecordedOrder;
+    auto server = AnswerServer::Start(&session_, {.routes = command_.routes, .pace = pace});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return server_->url();

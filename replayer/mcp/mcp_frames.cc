@@ -1,39 +1,19 @@
 #include "replayer/mcp/mcp_frames.h"
 
-#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <utility>
 
+#include "replayer/internal/socket_bytes.h"
 #include "schema/mcp_session.h"
 
 namespace reenact::replayer {
 namespace {
 
 constexpr size_t kHeadSize = 1 + 2 * sizeof(uint64_t);
-
-bool SendAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(sent));
-  }
-  return true;
-}
-
-bool ReceiveAll(int fd, char* out, size_t size) {
-  while (size > 0) {
-    const ssize_t got = recv(fd, out, size, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    out += got;
-    size -= static_cast<size_t>(got);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -60,13 +40,18 @@ std::optional<McpFrame> McpFrameSocket::Receive() const {
   std::memcpy(&size, &head[1], sizeof(size));
   std::memcpy(&frame.whole_size, &head[1 + sizeof(size)], sizeof(frame.whole_size));
   if (size > schema::kMcpLineLimit) return std::nullopt;
-  frame.bytes.resize(size);
-  if (!ReceiveAll(fd_, frame.bytes.data(), size)) return std::nullopt;
+  std::optional<std::string> bytes = ReceiveAnnounced(fd_, size);
+  if (!bytes) return std::nullopt;
+  frame.bytes = *std::move(bytes);
   return frame;
 }
 
 void McpFrameSocket::StopReceiving() const {
   shutdown(fd_, SHUT_RD);
+}
+
+void McpFrameSocket::End() const {
+  shutdown(fd_, SHUT_RDWR);
 }
 
 }  // namespace reenact::replayer

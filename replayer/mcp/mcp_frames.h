@@ -51,6 +51,8 @@ class McpFrameSocket {
   std::optional<McpFrame> Receive() const;
   // Receive gets what has been sent, and then nothing more.
   void StopReceiving() const;
+  // The other end gets what has been sent, and then is told that this was all.
+  void End() const;
 
  private:
   const int fd_;

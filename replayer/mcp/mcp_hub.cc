@@ -172,6 +172,7 @@ void McpHub::Impl::Accept() {
     ++open_sessions;
     sessions.emplace_back([this, &socket] {
       Serve(socket, make_peer);
+      socket.End();
       --open_sessions;
     });
   }

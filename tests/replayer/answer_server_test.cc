@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "replayer/http/http_answer.h"
 #include "tests/replayer/tape_builder.h"
@@ -61,6 +62,13 @@ class Client {
     return all;
   }
 
+  // What has come by now.
+  std::string ReadReady() {
+    char bytes[4096];
+    const ssize_t size = recv(fd_, bytes, sizeof(bytes), MSG_DONTWAIT);
+    return {bytes, static_cast<size_t>(size < 0 ? 0 : size)};
+  }
+
   std::string Ask(const std::string& target, const std::string& body) {
     Post(target, body, "connection: close\r\n");
     return ReadAll();
@@ -83,13 +91,12 @@ std::string BodyOf(const std::string& answer) {
 
 class AnswerServerTest : public ::testing::Test {
  protected:
-  void Start(std::vector<schema::CommandRoute> routes = {}, bool pace = false) {
+  void Start(std::vector<schema::CommandRoute> routes = {}, AnswerPace pace = AnswerPace::kAtOnce) {
     tape_.run().end.reset();
     session_ = std::make_unique<ReplaySession>(tape_.run(), ReplayOptions());
     const schema::Run& run = session_->recorded_run();
     session_->Answer(schema::BeginRun{run.entry, run.input.bytes, {}});
-    auto server =
-        AnswerServer::Start(session_.get(), {.routes = std::move(routes), .recorded_pace = pace});
+    auto server = AnswerServer::Start(session_.get(), {.routes = std::move(routes), .pace = pace});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -301,10 +308,42 @@ TEST_F(AnswerServerTest, OneConnectionAsksManyTimes) {
 TEST_F(AnswerServerTest, RecordedPaceIsKept) {
   schema::Event& event = tape_.Add({.request = kUser, .reads = {"a", "b"}});
   event.exchange.back().offset_ns = 200'000'000;
-  Start({}, /*pace=*/true);
+  Start({}, AnswerPace::kRecordedTime);
   const auto begin = std::chrono::steady_clock::now();
   Client(*server_).Ask("/v1/chat/completions", kUser);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
+}
+
+// Two tools at once: the one that is asked first answered last.
+TEST_F(AnswerServerTest, OverlappingAnswersComeInTheirOrderWithoutTheirTime) {
+  constexpr int64_t kHour = 3'600'000'000'000;
+  const auto record = [&](const std::string& request, int64_t elapsed_ns) {
+    schema::Event& event = tape_.Begin({.request = request, .reads = {request}});
+    event.started.monotonic_ns = 0;
+    event.elapsed_ns = elapsed_ns;
+    event.exchange.back().offset_ns = elapsed_ns;
+    event.exchange.front().headers = {{"content-length", std::to_string(request.size())}};
+    return tape_.run().events.size() - 1;
+  };
+  const std::string slow = R"({"model":"slow"})";
+  const std::string fast = R"({"model":"fast"})";
+  const size_t slow_index = record(slow, 2 * kHour);
+  const size_t fast_index = record(fast, kHour);
+  tape_.run().events[fast_index].started.monotonic_ns = 1;
+  tape_.End(fast_index);
+  tape_.End(slow_index);
+  Start({}, AnswerPace::kRecordedOrder);
+  Client first(*server_);
+  first.Post("/v1/chat/completions", slow, "connection: close\r\n");
+  while (server_->asked() == 0) std::this_thread::yield();
+  Client(*server_).Get("/reenact/report");  // The server has done with what it could do.
+  const std::string head = first.ReadReady();
+  EXPECT_EQ(head.find(slow), std::string::npos) << "the other is still to be asked for";
+  Client second(*server_);
+  second.Post("/v1/chat/completions", fast, "connection: close\r\n");
+  EXPECT_EQ(BodyOf(second.ReadAll()), fast);
+  EXPECT_EQ(BodyOf(head + first.ReadAll()), slow);
+  EXPECT_EQ(Finish().calls_served, 2);
 }
 
 }  // namespace

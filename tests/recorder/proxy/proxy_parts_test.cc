@@ -60,8 +60,13 @@ TEST(RouteTest, AnthropicIsReachedWithAndWithoutItsVersion) {
   }
 }
 
-TEST(RouteTest, WholeUrlsWithCredentialsAreNone) {
+TEST(RouteTest, WholeUrlsWithCredentialsOrARepairedHostAreNone) {
   EXPECT_FALSE(ResolveWholeUrl("http://user:pw@host/"));
+  EXPECT_FALSE(ResolveWholeUrl("http://@host/"));
+  for (const char* repaired : {"http:/host/", "http:///host/", "http:host/", "http://ho%73t/"}) {
+    EXPECT_FALSE(ResolveWholeUrl(repaired)) << repaired;
+  }
+  EXPECT_EQ(ResolveWholeUrl("HTTP://Host:80/")->host, "Host:80");
   EXPECT_EQ(ResolveWholeUrl("http://host")->target, "/");
   EXPECT_EQ(ResolveWholeUrl("http://host?a=b")->target, "/?a=b");
 }
@@ -110,7 +115,8 @@ TEST(AddressTest, HostHeadersOfThisMachine) {
     EXPECT_TRUE(IsLoopbackAuthority(text)) << text;
   }
   for (const char* text :
-       {"", "localhost.evil.example", "evil.example:80", "127.0.0.1.nip.io", "[::2]"}) {
+       {"", "localhost.evil.example", "evil.example:80", "127.0.0.1.nip.io", "[::2]",
+        "localhost:80/path", "localhost:80@evil.example", "[::1]evil", "[::1"}) {
     EXPECT_FALSE(IsLoopbackAuthority(text)) << text;
   }
 }
@@ -211,6 +217,16 @@ TEST(ContentDecoderTest, SaysWhatItCannotDecode) {
                                                        [](std::string_view) {}))
         << encoding;
   }
+}
+
+TEST(ContentDecoderTest, LeavesWhatWouldFillTheMemory) {
+  const std::string frame = Encoded(std::string(size_t{1} << 20, 'a'), "zstd");
+  const auto decoder = ContentDecoder::For("zstd");
+  uint64_t made = 0;
+  const auto sink = [&](std::string_view piece) { made += piece.size(); };
+  while (made < schema::kMostDecodedBytes) ASSERT_TRUE(decoder->Decode(frame, sink));
+  EXPECT_FALSE(decoder->Decode(frame, sink));
+  EXPECT_EQ(made, schema::kMostDecodedBytes);
 }
 
 // --- attempts ---
