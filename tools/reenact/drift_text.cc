@@ -134,7 +134,10 @@ std::string DriftChart(const std::vector<double>& null, const std::vector<double
     }
     absl::StrAppend(&out, "  ", label, " ┤", cells, "\n");
   }
-  return out + absl::StrCat("      nats  ", PadRight("baseline", sides[0].size()), "│check\n");
+  constexpr std::string_view kBaseline = "baseline";
+  const bool has_room = sides[0].size() >= kBaseline.size();
+  return out + absl::StrCat("      nats  ", PadRight(has_room ? kBaseline : "", sides[0].size()),
+                            "│check\n");
 }
 
 std::string RenderDrift(const drift::Baseline& baseline, const DriftReport& report,

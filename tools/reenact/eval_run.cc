@@ -280,7 +280,10 @@ void AddEvalRunVerb(CLI::App* eval, Context* context) {
            "exact, regex, json_schema, command (the answer is its input; exit status 0 passes,\n"
            "1 fails) and judge (a criterion). Asked in the dialect of OpenAI's chats. Begun\n"
            "again with the same --out, it goes on where it stopped. The calls, the cases, the\n"
-           "graders and the judge's prompt are kept in the store."},
+           "graders and the judge's prompt are kept in the store.\n"
+           "Of JSON Schema: type, enum, const, properties, required, additionalProperties, items,\n"
+           "minimum, maximum, min and max of length and items, pattern, anyOf, allOf, oneOf, not;\n"
+           "a case with another keyword that restricts is refused."},
       [flags, context] { return EvalRun(*flags, *context); });
   verb->add_option("CASES", flags->cases, "a JSON object a line")->required();
   AddTargetFlags(verb, &flags->target);
