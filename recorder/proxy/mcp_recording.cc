@@ -96,8 +96,11 @@ McpRecording::Calls::iterator McpRecording::CallOf(const RpcMessage& message, bo
   const auto latest = std::prev(open_.end());
   if (is_cut) return latest;
   if (IsAnswer(message)) {
-    return std::find_if(open_.begin(), open_.end(),
-                        [&](const OpenCall& open) { return open.id == message.id; });
+    const auto asked = std::find_if(open_.begin(), open_.end(),
+                                    [&](const OpenCall& open) { return open.id == message.id; });
+    // An answer to nobody stands where it came; without an id it is to what was no message.
+    const bool has_id = !message.id.empty() && message.id != "null";
+    return asked == open_.end() && has_id ? latest : asked;
   }
   const auto progressing = std::find_if(open_.begin(), open_.end(), [&](const OpenCall& open) {
     return !message.progress_token.empty() && open.progress_token == message.progress_token;
@@ -112,7 +115,7 @@ void McpRecording::FromServer(const LineReader::Line& line) {
   const auto open = CallOf(message, line.is_cut());
   if (open == open_.end()) return AddUnsolicited(line);
   AddLine(open->call, line);
-  if (!IsAnswer(message) && !line.is_cut()) return;
+  if (!line.is_cut() && (!IsAnswer(message) || message.id != open->id)) return;
   Tags facts = FactsOf(line);
   AddFailure(message, &facts);
   if (open->cancelled) facts.emplace_back("cancelled", "answered all the same");

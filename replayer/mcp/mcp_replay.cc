@@ -98,7 +98,9 @@ void McpReplay::Say(Answer answer, McpReply* reply) {
     answer.lines.pop_front();
     const RpcMessage message = schema::ReadRpcMessage(line);
     const bool is_answer = message.kind == RpcKind::kResult || message.kind == RpcKind::kError;
-    if (is_answer && !answer.id.empty() && message.id != answer.id) {
+    // What was answered before the end was an answer to nobody.
+    const bool ends = answer.lines.empty() && answer.end == schema::EndState::kComplete;
+    if (is_answer && ends && !answer.id.empty() && message.id != answer.id) {
       line = schema::WithRpcId(line, answer.id);
     }
     if (message.kind == RpcKind::kNotification && !message.progress_token.empty() &&

@@ -25,9 +25,10 @@ def main():
             return None
         print(line.strip() if len(line) < 400 else "a line of %d" % len(line))
         try:
-            return json.loads(line)
+            message = json.loads(line)
         except ValueError:
             return {}
+        return message if isinstance(message, dict) else {}
 
     for step in json.loads(sys.argv[1]):
         if not (isinstance(step, dict) and "await" in step):

@@ -39,6 +39,10 @@ def call_tool(message):
         say({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": {"maxTokens": 5}})
         answer = json.loads(sys.stdin.readline())
         return text("the client said %s, call %d" % (answer["result"]["text"], calls))
+    if name == "mumble":
+        for line in ("no JSON at all", "[1, 2]", '{"jsonrpc": "2.0", "id": 99, "result": "late"}', "\u00e9\u2028"):
+            say(line)
+        return text("after all, call %d" % calls)
     if name == "die":
         say("cannot go on")
         sys.exit(3)
@@ -54,6 +58,8 @@ def main():
     for line in sys.stdin:
         try:
             message = json.loads(line)
+            if not isinstance(message, dict):
+                raise ValueError("no message: batches are gone from the protocol")
         except ValueError:
             say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
             continue

@@ -16,21 +16,33 @@ import threading
 HERE = pathlib.Path(__file__).parent
 
 HTTP_CLIENT = """
-import json, os, urllib.request
+import http.client, json, os, urllib.error, urllib.request
 
 URL = os.environ["OPENAI_BASE_URL"].split("/openai")[0] + "/tools/mcp"
 headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
+def ask(body):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(URL, body, headers)) as answer:
+            session = answer.headers["mcp-session-id"]
+            if session:
+                headers["mcp-session-id"] = session
+            print(answer.status, answer.headers["content-type"], answer.read().decode())
+    except urllib.error.HTTPError as refused:
+        print("refused", refused.code, refused.read().decode())
+    except http.client.IncompleteRead as cut:
+        print("the server died after", cut.partial.decode())
+
 def post(message):
-    with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(message).encode(), headers)) as answer:
-        session = answer.headers["mcp-session-id"]
-        if session:
-            headers["mcp-session-id"] = session
-        print(answer.status, answer.headers["content-type"], answer.read().decode())
+    ask(json.dumps(message).encode())
 
 post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}})
 post({"jsonrpc": "2.0", "method": "notifications/initialized"})
 post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "weather", "arguments": {}}})
+post({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "die", "arguments": {}}})
+ask(b'{"no message')
+ask(None)
+post({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "fail", "arguments": {}}})
 with urllib.request.urlopen(urllib.request.Request(URL, None, headers, method="DELETE")) as answer:
     print("session ended", answer.status, "mcp-session-id" in headers)
 """
@@ -42,7 +54,11 @@ class HttpServer(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        try:
+            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        except ValueError:
+            parse_error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+            return self.reply(400, "application/json", json.dumps(parse_error))
         answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": {"number": self.server.count()}}
         if message["method"] == "initialize":
             return self.reply(200, "application/json", json.dumps(answer), session=True)
@@ -51,15 +67,26 @@ class HttpServer(http.server.BaseHTTPRequestHandler):
         if "id" not in message:
             return self.reply(202, "application/json", "")
         progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1}}
+        tool = message["params"]["name"]
+        if tool == "fail":
+            answer["result"] = {"content": [{"type": "text", "text": "no such city"}], "isError": True}
+        if tool == "die":  # In the middle of a call, and of a line.
+            self.close_connection = True
+            return self.reply(200, "text/event-stream", "data: %s\n\ndata: {\"jso" % json.dumps(progress), missing=50)
         self.reply(200, "text/event-stream", "".join("data: %s\n\n" % json.dumps(part) for part in (progress, answer)))
+
+    def do_GET(self):
+        """What the server says without being asked: a comment, no message, and a notification."""
+        told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"number": self.server.count()}}
+        self.reply(200, "text/event-stream", ": hello\n\ndata: no message\n\nid: 7\ndata: %s\n\n" % json.dumps(told))
 
     def do_DELETE(self):
         self.reply(200, "application/json", "")
 
-    def reply(self, status, kind, body, session=False):
+    def reply(self, status, kind, body, session=False, missing=0):
         self.send_response(status)
         self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
+        self.send_header("content-length", str(len(body) + missing))
         if session:
             self.send_header("Mcp-Session-Id", SESSION)
         self.end_headers()
@@ -201,6 +228,23 @@ def check_server_that_dies(case):
     before = case.started()
     code, replay = case.replay()
     assert replay["calls_served"] == replay["calls_on_tape"], json.dumps(replay, indent=1)
+    assert replay["output_equal"], "the client is told of another end: " + json.dumps(replay, indent=1)
+    assert case.started() == before
+
+
+def check_malformed_lines(case):
+    """A server that says what is no message in the middle of a call: it passes as it is, and again on replay."""
+    script = initialize() + [call(1, "mumble", token="p1"), {"await": 1}, call(2, "weather", {"city": "Oslo"}), {"await": 2},
+                             "[]", '{"jsonrpc": "2.0"}', '{"id": 3, "method": ', {"await": None}]
+    done, shown = case.record(script)
+    for line in ("no JSON at all", "[1, 2]", '"late"', "Parse error"):
+        assert line in done.stdout, (line, done.stdout)
+    (event,) = [event for event in shown["run"]["events"] if event["name"] == "mumble"]
+    assert event["end_state"] == "complete", event
+    before = case.started()
+    code, replay = case.replay()
+    told = json.dumps(replay, indent=1)
+    assert code == 0 and replay["verdict"] == "reproduced" and replay["level"] == "R2" and replay["output_equal"], told
     assert case.started() == before
 
 
@@ -231,11 +275,15 @@ def check_http(case):
                         sys.executable, str(agent))
         assert done.returncode == 0 and "text/event-stream" in done.stdout, (done.stdout, done.stderr)
         assert "session ended 200 True" in done.stdout, done.stdout
+        for told in ("the server died after data: ", "refused 400", "list_changed", '"isError": true'):
+            assert told in done.stdout, (told, done.stdout)
         upstream.shutdown()
-    names = [event["name"] for event in case.show()["run"]["events"]]
-    assert names[:3] == ["initialize", "notifications/initialized", "weather"], names
+    events = case.show()["run"]["events"]
+    assert [event["name"] for event in events][:4] == ["initialize", "notifications/initialized", "weather", "die"], events
+    assert events[3]["end_state"] == "truncated" and events[2]["end_state"] == "complete", events
     code, replay = case.replay()
-    assert code == 0 and replay["verdict"] == "reproduced", json.dumps(replay, indent=1)
+    told = json.dumps(replay, indent=1)
+    assert code == 0 and replay["verdict"] == "reproduced" and replay["level"] == "R2" and replay["output_equal"], told
 
 
 def main():
@@ -249,6 +297,7 @@ def main():
         check_miss(case)
         check_alone(case)
         check_server_that_dies(case)
+        check_malformed_lines(case)
         check_bad_lines(case)
         check_http(case)
         kept = [path for path in pathlib.Path(folder, "store").rglob("*") if path.is_file()]
