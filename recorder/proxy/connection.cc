@@ -182,10 +182,11 @@ void Connection::BeginExchange(ClientRequest request, Destination destination) {
   exchange_ = std::make_unique<Exchange>(core_, this, std::move(request), std::move(destination),
                                          std::move(run));
   self_ = shared_from_this();
+  if (!waits) TakeBufferedBody();
+  if (!exchange_) return;
   exchange_->Start();
   if (parser_->is_done()) {
-    exchange_->FinishRequest();
-    WatchClient();
+    FinishRequest();
   } else if (!waits) {
     ReadBody();
   }
@@ -198,15 +199,33 @@ void Connection::WantRequestBytes() {
   if (!reading_body_ && exchange_ && !parser_->is_done()) ReadBody();
 }
 
-void Connection::ReadBody() {
-  if (reading_body_ || !exchange_->request_room()) return;
-  reading_body_ = true;
-  input_.reserve(kBodyRoom);
+// A body mostly begins, and a short one ends, in what was read with the head: it goes on with it.
+void Connection::TakeBufferedBody() {
+  while (input_.size() != 0 && !parser_->is_done() && exchange_->request_room()) {
+    GiveRoomForBody();
+    Error error;
+    const size_t used = parser_->put(input_.data(), error);
+    input_.consume(used);
+    if (error && error != http::error::need_buffer && error != http::error::need_more) {
+      return ClientGone();
+    }
+    if (!TakeBody() || used == 0) return;
+  }
+}
+
+void Connection::GiveRoomForBody() {
   if (!body_piece_) body_piece_ = std::make_unique<std::array<char, 64 << 10>>();
   auto& body = parser_->get().body();
   body.data = body_piece_->data();
   body.size = body_piece_->size();
   body.more = true;
+}
+
+void Connection::ReadBody() {
+  if (reading_body_ || !exchange_->request_room()) return;
+  reading_body_ = true;
+  input_.reserve(kBodyRoom);
+  GiveRoomForBody();
   http::async_read_some(socket_, input_, *parser_,
                         [self = shared_from_this()](Error error, size_t) {
                           self->reading_body_ = false;
@@ -214,12 +233,20 @@ void Connection::ReadBody() {
                         });
 }
 
-void Connection::OnBody(Error error) {
-  if (error && error != http::error::need_buffer) return ClientGone();
+bool Connection::TakeBody() {
   const size_t size = body_piece_->size() - parser_->get().body().size;
   if (size != 0) exchange_->AppendRequest({body_piece_->data(), size});
-  if (!exchange_) return;
+  return exchange_ != nullptr;
+}
+
+void Connection::OnBody(Error error) {
+  if (error && error != http::error::need_buffer) return ClientGone();
+  if (!TakeBody()) return;
   if (!parser_->is_done()) return ReadBody();
+  FinishRequest();
+}
+
+void Connection::FinishRequest() {
   body_piece_.reset();
   exchange_->FinishRequest();
   WatchClient();
@@ -261,8 +288,18 @@ bool Connection::has_room() const {
 
 void Connection::Write(std::string_view bytes) {
   if (closed_) return;
+  // Mostly the client takes all of it, and nothing has to wait for a turn of the loop.
+  if (!write_under_way_) bytes.remove_prefix(SendNow(bytes));
+  if (bytes.empty()) return;
   waiting_.append(bytes);
   if (!write_under_way_) StartWriting();
+}
+
+// Returns how much the client took. That it has gone is told by the next write.
+size_t Connection::SendNow(std::string_view bytes) {
+  const ssize_t sent =
+      send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 ? 0 : static_cast<size_t>(sent);
 }
 
 void Connection::StartWriting() {

@@ -50,12 +50,18 @@ class Connection final : public ClientStream, public std::enable_shared_from_thi
   void Refuse(const ClientRequest& request, const OwnAnswer& answer);
   void BeginExchange(ClientRequest request, Destination destination);
 
+  void TakeBufferedBody();
+  void GiveRoomForBody();
   void ReadBody();
+  // False: the exchange is over.
+  bool TakeBody();
   void OnBody(Error error);
+  void FinishRequest();
   void WatchClient();
   void OnClientStirs(Error error);
   void ClientGone();
 
+  size_t SendNow(std::string_view bytes);
   void StartWriting();
   void OnWritten(Error error);
   void EndExchange();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 
 namespace reenact::proxy {
 
@@ -75,9 +76,16 @@ CurlLoop::~CurlLoop() {
 
 bool CurlLoop::Add(CURL* easy, std::function<void(CURLcode)> done) {
   transfers_[easy] = std::move(done);
-  if (curl_multi_add_handle(multi_, easy) == CURLM_OK) return true;
-  transfers_.erase(easy);
-  return false;
+  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) {
+    transfers_.erase(easy);
+    return false;
+  }
+  // libcurl now wants a timer that is over at once; the request does not wait for it.
+  const int running = Run(CURL_SOCKET_TIMEOUT, 0);
+  if (static_cast<size_t>(running) < transfers_.size()) {
+    boost::asio::post(*io_, [this] { ReportDone(); });
+  }
+  return true;
 }
 
 void CurlLoop::Remove(CURL* easy) {
@@ -87,7 +95,8 @@ void CurlLoop::Remove(CURL* easy) {
 void CurlLoop::Resume(CURL* easy) {
   if (transfers_.count(easy) == 0) return;
   curl_easy_pause(easy, CURLPAUSE_CONT);
-  ReportDone();
+  // As in Add.
+  Act(CURL_SOCKET_TIMEOUT, 0);
 }
 
 int CurlLoop::OnSocket(CURL*, curl_socket_t fd, int what, void* self, void*) {
@@ -121,9 +130,14 @@ int CurlLoop::OnTimer(CURLM*, long timeout_ms, void* self) {
   return 0;
 }
 
-void CurlLoop::Act(curl_socket_t fd, int events) {
+int CurlLoop::Run(curl_socket_t fd, int events) {
   int running = 0;
   curl_multi_socket_action(multi_, fd, events, &running);
+  return running;
+}
+
+void CurlLoop::Act(curl_socket_t fd, int events) {
+  Run(fd, events);
   ReportDone();
 }
 

@@ -36,6 +36,8 @@ class CurlLoop {
   static int OnSocket(CURL* easy, curl_socket_t fd, int what, void* self, void* socket);
   static int OnTimer(CURLM* multi, long timeout_ms, void* self);
   void Watch(curl_socket_t fd, int what);
+  // The number of transfers that still run.
+  int Run(curl_socket_t fd, int events);
   void Act(curl_socket_t fd, int events);
   void ReportDone();
 
