@@ -220,11 +220,16 @@ TEST(AnthropicView, BinaryFramesAreNotTakenForAnError) {
   bedrock.call.request =
       R"({"anthropic_version":"bedrock-2023-05-31","max_tokens":9,"messages":[]})";
   bedrock.call.headers = {{"content-type", "application/vnd.amazon.eventstream"}};
-  const ModelView view = ViewWith(bedrock, std::string("\0\0\0\x4b\0\0\0\x21", 8) + "rest");
-  EXPECT_EQ(EndOf(view), "complete");
-  EXPECT_TRUE(Has(view.anomalies, "content_encoding:amazon.eventstream"));
-  EXPECT_EQ(view.asked_model, "anthropic.claude-sonnet-4-6");
-  EXPECT_TRUE(view.stream);
+  // A frame without headers and payload, whole, ended in its prelude, and with a wrong checksum.
+  const std::string frame("\0\0\0\x10\0\0\0\0\x05\xc2\x48\xeb\x7d\x98\xc8\xff", 16);
+  for (const std::string& body :
+       {frame + frame, frame + frame.substr(0, 7), frame.substr(0, 15) + "?"}) {
+    const ModelView view = ViewWith(bedrock, body);
+    EXPECT_EQ(EndOf(view), "complete");
+    EXPECT_TRUE(Has(view.anomalies, "content_encoding:amazon.eventstream"));
+    EXPECT_EQ(view.asked_model, "anthropic.claude-sonnet-4-6");
+    EXPECT_TRUE(view.stream);
+  }
 }
 
 }  // namespace

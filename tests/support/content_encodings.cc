@@ -41,6 +41,23 @@ std::string Zstd(std::string_view text) {
   return out;
 }
 
+void AppendBigEndian(size_t value, size_t size, std::string* out) {
+  while (size-- > 0) *out += static_cast<char>(value >> (8 * size));
+}
+
+void AppendChecksum(std::string* out) {
+  const auto* const bytes = reinterpret_cast<const Bytef*>(out->data());
+  AppendBigEndian(crc32(0, bytes, static_cast<uInt>(out->size())), 4, out);
+}
+
+void AppendHeader(std::string_view name, std::string_view value, std::string* out) {
+  constexpr char kString = 7;
+  AppendBigEndian(name.size(), 1, out);
+  out->append(name) += kString;
+  AppendBigEndian(value.size(), 2, out);
+  out->append(value);
+}
+
 }  // namespace
 
 std::string Encoded(std::string_view text, std::string_view encoding) {
@@ -53,6 +70,21 @@ std::string Encoded(std::string_view text, std::string_view encoding) {
 
 std::string RawDeflated(std::string_view text) {
   return Deflated(text, -15);
+}
+
+std::string AmazonFrame(std::string_view event_type, std::string_view payload) {
+  std::string headers;
+  AppendHeader(":event-type", event_type, &headers);
+  AppendHeader(":content-type", "application/json", &headers);
+  AppendHeader(":message-type", "event", &headers);
+  constexpr size_t kPreludeAndChecksums = 16;
+  std::string frame;
+  AppendBigEndian(kPreludeAndChecksums + headers.size() + payload.size(), 4, &frame);
+  AppendBigEndian(headers.size(), 4, &frame);
+  AppendChecksum(&frame);
+  frame.append(headers).append(payload);
+  AppendChecksum(&frame);
+  return frame;
 }
 
 }  // namespace reenact::testing

@@ -165,7 +165,45 @@ TEST_F(RoundTripTest, ARequestMatchesItselfAtEveryCut) {
   ExpectAllServed(static_cast<int64_t>(request.size()));
 }
 
-// The control of the two above.
+// Two frames; damaged: the last checksum is wrong.
+std::string AmazonBody(bool damaged) {
+  std::string body = AmazonFrame("chunk", R"({"bytes":"eyJ0eXBlIjoibWVzc2FnZV9zdGFydCJ9"})") +
+                     AmazonFrame("chunk", R"({"bytes":"eyJ0eXBlIjoibWVzc2FnZV9zdG9wIn0="})");
+  if (damaged) body.back() = static_cast<char>(body.back() ^ 1);
+  return body;
+}
+
+// cases/reports.md 38: frames of Bedrock's are kept as they came, wherever they are cut.
+TEST_F(RoundTripTest, BinaryFramesAreKeptAtEveryCutAndWhenDamaged) {
+  const std::string path = "/up/model/anthropic.claude-sonnet-4-6/invoke-with-response-stream";
+  const std::string question =
+      R"({"anthropic_version":"bedrock-2023-05-31","max_tokens":9,"messages":[]})";
+  const size_t size = AmazonBody(false).size();
+  const Upstream upstream([&](Socket& socket) {
+    for (size_t cut = 0; cut <= size && !socket.ReadMessage().empty(); ++cut) {
+      const std::string body = AmazonBody(/*damaged=*/cut == size);
+      socket.Send(
+          "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.amazon.eventstream\r\n"
+          "Content-Length: " +
+          std::to_string(size) + "\r\n\r\n");
+      socket.Send(body.substr(0, cut));
+      socket.Send(body.substr(cut));
+    }
+  });
+  Start(upstream.url());
+  const auto client = Client();
+  for (size_t cut = 0; cut <= size; ++cut) {
+    client->Send(Post(path, question));
+    ASSERT_EQ(BodyOf(client->ReadMessage()), AmazonBody(cut == size)) << cut;
+  }
+  Serve(upstream.url());
+  for (size_t cut = 0; cut <= size; ++cut) {
+    ASSERT_EQ(BodyOf(AskAgain(Post(path, question), 0)), AmazonBody(cut == size)) << cut;
+  }
+  ExpectAllServed(static_cast<int64_t>(size) + 1);
+}
+
+// The control of the first two.
 TEST_F(RoundTripTest, AnotherWordIsAMissInEveryEncoding) {
   const DialectSample& sample = schema::DialectSamples().front();
   const Upstream upstream(Provide);
