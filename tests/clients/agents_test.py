@@ -6,76 +6,37 @@ told so.
 usage: agents_test.py --reenact FILE --static-agent FILE --days-later FILE --scratch DIR [--node FILE]"""
 import argparse
 import datetime
-import http.server
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import loopback_provider  # noqa: E402
 
 
-class Provider(http.server.BaseHTTPRequestHandler):
+class Provider(loopback_provider.Provider):
     """Fails twice, asks for three tools at once, and ends; each answer holds a number, so that none can be invented."""
 
-    protocol_version = "HTTP/1.1"
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = self.read_json()
         number = self.server.count()
         last = body["messages"][-1]
         if last["role"] == "user" and last["content"].startswith("LOOK"):
             if number < 3:
-                return self.reply(500 if number == 1 else 429, {"error": {"message": "not now", "type": "server_error"}})
+                return self.reply({"error": {"message": "not now", "type": "server_error"}}, 500 if number == 1 else 429)
             calls = [{"id": f"call_{number}_{i}", "type": "function", "function": {
                 "name": "search", "arguments": json.dumps({"q": query})}} for i, query in enumerate(("a", "b", "c"))]
-            return self.say({"role": "assistant", "content": None, "tool_calls": calls})
-        self.say({"role": "assistant", "content": f"answer {number}"})
+            return self.reply_chat({"role": "assistant", "content": None, "tool_calls": calls})
+        self.reply_chat(f"answer {number}")
 
     def do_GET(self):
         # The first that was asked for is the last that is answered.
         time.sleep({"a": 0.3, "b": 0.15, "c": 0}[self.path.split("q=")[1][0]])
-        self.reply(200, {"path": self.path, "number": self.server.count()})
-
-    def say(self, message):
-        self.reply(200, {"id": "chatcmpl-1", "object": "chat.completion", "model": "m",
-                         "choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
-
-    def reply(self, status, value):
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class ProviderServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Provider)
-        self.lock = threading.Lock()
-        self.requests = 0
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
-
-    def count(self):
-        with self.lock:
-            self.requests += 1
-            return self.requests
+        self.reply({"path": self.path, "number": self.server.count()})
 
 
 class Machine:
@@ -93,8 +54,8 @@ class Machine:
 
     def record(self, *command):
         """What the command printed, what `reenact record` said, and how many requests it made."""
-        with ProviderServer() as provider:
-            url = f"http://127.0.0.1:{provider.server_port}"
+        with loopback_provider.ProviderServer(Provider) as provider:
+            url = provider.url
             done = self.run(self.options.reenact, "record", "--capture-output", "--random", "--route", f"kb={url}", "--",
                             *command, OPENAI_BASE_URL=url + "/v1")
             assert done.returncode == 0, (done.stdout, done.stderr)
@@ -127,7 +88,7 @@ def check_agent(machine, *command):
     numbers = [json.loads(result["content"].split(" found")[0])["number"] for result in got["results"]]
     assert numbers == sorted(numbers, reverse=True), "the tools did not run in parallel: %s" % numbers
     # What is read after one of several answers that overlap depends on which comes first: they come as they did.
-    code, replay = machine.replay_later("--pace")
+    code, replay = machine.replay_later()
     told = json.dumps(replay, indent=1)
     assert code == 0 and replay["verdict"] == "reproduced", told
     assert replay["level"] == "R2" and replay["relaxed_by"] == [] and replay["output_equal"], told

@@ -1,7 +1,6 @@
 #include "store/writer/drain.h"
 
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "store/reader/store_reader.h"
 #include "tests/store/memory_folder.h"
 #include "tests/store/recording.h"
+#include "tests/support/content_encodings.h"
 
 namespace reenact::store {
 namespace {
@@ -18,20 +18,10 @@ namespace {
 constexpr char kSecret[] = "hunter2-is-no-password";
 
 std::string Gzip(std::string_view text) {
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(compressBound(text.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
+  return reenact::testing::Encoded(text, "gzip");
 }
 
-class DrainTest : public testing::Test {
+class DrainTest : public ::testing::Test {
  protected:
   void SetUp() override { Start(schema::RedactionPolicy{.secrets = {kSecret}}); }
 

@@ -3,14 +3,15 @@
 a static program and runs a tool of its own is found out; one that does none of it is not."""
 
 import argparse
-import http.server
 import json
 import pathlib
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
 
 AGENT = """
 import json, os, socket, subprocess, sys, urllib.request
@@ -30,23 +31,13 @@ if len(sys.argv) > 1:
 """
 
 
-class Provider(http.server.BaseHTTPRequestHandler):
+class Provider(loopback_provider.Provider):
     """Asks for a tool, of which no record will tell."""
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
+        self.read_json()
         call = {"id": "call_1", "type": "function", "function": {"name": "lookup_order", "arguments": "{}"}}
-        body = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [
-            {"index": 0, "finish_reason": "tool_calls",
-             "message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.reply_chat({"role": "assistant", "content": None, "tool_calls": [call]}, finish_reason="tool_calls")
 
 
 def main():
@@ -55,13 +46,11 @@ def main():
     parser.add_argument("--static-program", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket() as past, \
-            http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider) as upstream:
+            loopback_provider.ProviderServer(Provider) as upstream:
         past.bind(("127.0.0.1", 0))
         past.listen()
-        upstream.daemon_threads = True
-        threading.Thread(target=upstream.serve_forever, daemon=True).start()
         environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "REENACT_STORE": folder + "/store",
-                       "OPENAI_BASE_URL": "http://127.0.0.1:%d/v1" % upstream.server_port}
+                       "OPENAI_BASE_URL": upstream.url + "/v1"}
         agent = pathlib.Path(folder, "agent.py")
         agent.write_text(AGENT)
 

@@ -3,14 +3,15 @@
 reaches it, so that nothing goes live which should not, and the fork is read, compared, replayed and forked again."""
 
 import argparse
-import http.server
 import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
-import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
 
 AGENT = """
 import json, os, time, urllib.error, urllib.request
@@ -41,32 +42,17 @@ if final.startswith("again"):
 KEY = "sk-test-fork-0123456789abcdef"
 
 
-class Provider(http.server.BaseHTTPRequestHandler):
+class Provider(loopback_provider.Provider):
     """Says who it is and how often it was asked: no answer can be invented, or be another's."""
 
-    protocol_version = "HTTP/1.1"
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = self.read_json()
         self.server.asked.append((self.path, body, self.headers["authorization"]))
-        said = "%s %s %d" % (self.server.mood, body["model"], len(self.server.asked))
-        self.reply({"id": "chatcmpl-1", "object": "chat.completion", "model": body["model"],
-                    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]})
+        self.reply_chat("%s %s %d" % (self.server.mood, body["model"], len(self.server.asked)), model=body["model"])
 
     def do_GET(self):
         self.server.asked.append((self.path, None, None))
         self.reply({"found": len(self.server.asked)})
-
-    def reply(self, value):
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
 
 
 class Case:
@@ -155,14 +141,12 @@ def main():
     parser.add_argument("--make-store", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, \
-            http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider) as upstream:
-        upstream.daemon_threads = True
+            loopback_provider.ProviderServer(Provider) as upstream:
         upstream.asked, upstream.mood = [], "first"
-        threading.Thread(target=upstream.serve_forever, daemon=True).start()
         case = Case(options.reenact, folder, upstream)
         agent = pathlib.Path(folder, "agent.py")
         agent.write_text(AGENT)
-        url = "http://127.0.0.1:%d" % upstream.server_port
+        url = upstream.url
         done = case.run("record", "--route", "kb=%s/base" % url, "--capture-output", "--", sys.executable, str(agent),
                         OPENAI_BASE_URL=url + "/v1")
         assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 draws random numbers, sleeps, retries and asks twice at once, and does all of that again, offline."""
 
 import argparse
-import http.server
 import json
 import os
 import pathlib
@@ -11,9 +10,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
 
 AGENT = """
 import concurrent.futures, datetime, json, os, random, sys, time, urllib.error, urllib.request, uuid
@@ -51,50 +52,19 @@ print(urllib.request.urlopen(os.environ["OPENAI_BASE_URL"].split("/openai")[0] +
 """
 
 
-class Provider(http.server.BaseHTTPRequestHandler):
+class Provider(loopback_provider.Provider):
     """Fails the first time that it is asked; answers are numbered, so that none can be invented."""
 
-    protocol_version = "HTTP/1.1"
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = self.read_json()
         number = self.server.count()
         if number == 1:
-            return self.reply(500, {"error": {"message": "overloaded", "type": "server_error"}})
-        said = body["messages"][0]["content"].split()[0]
-        self.reply(200, {"id": "chatcmpl-%d" % number, "object": "chat.completion", "model": "m",
-                         "choices": [{"index": 0, "finish_reason": "stop",
-                                      "message": {"role": "assistant", "content": "%s %d" % (said, number)}}]})
+            return self.reply({"error": {"message": "overloaded", "type": "server_error"}}, status=500)
+        self.reply_chat("%s %d" % (body["messages"][0]["content"].split()[0], number))
 
     def do_GET(self):
         self.server.paths.append(self.path)
-        self.reply(200, {"answer": self.server.count()})
-
-    def reply(self, status, value):
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class ProviderServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Provider)
-        self.lock = threading.Lock()
-        self.requests = 0
-        self.paths = []
-
-    def count(self):
-        with self.lock:
-            self.requests += 1
-            return self.requests
+        self.reply({"answer": self.server.count()})
 
 
 class Command:
@@ -118,7 +88,7 @@ class Command:
 
 
 def record(command, *words, upstream, expected=0):
-    url = "http://127.0.0.1:%d" % upstream.server_port
+    url = upstream.url
     done = command.run("record", "--route", "kb=%s/base" % url, *words, OPENAI_BASE_URL=url + "/v1")
     assert done.returncode == expected, done.stderr
     return done
@@ -196,16 +166,13 @@ def main():
         command = Command(options.reenact, folder)
         agent = pathlib.Path(folder, "agent.py")
         agent.write_text(AGENT)
-        with ProviderServer() as upstream:
-            serving = threading.Thread(target=upstream.serve_forever)
-            serving.start()
+        with loopback_provider.ProviderServer(Provider) as upstream:
+            upstream.paths = []
             searched = record(command, "--", sys.executable, "-c", SEARCH, upstream=upstream)
             check_served(command, searched.stdout)
             upstream.requests, upstream.paths = 0, []
             recorded = record(command, "--capture-output", "--random", "--", sys.executable, str(agent), upstream=upstream)
             asked = upstream.requests
-            upstream.shutdown()
-            serving.join()
         assert recorded.stdout.startswith("result FIRST 2 "), recorded.stdout
         assert "reenact replay " in recorded.stderr, recorded.stderr
         assert asked == 5 and upstream.paths == ["/base/search?q=refunds"], (asked, upstream.paths)
