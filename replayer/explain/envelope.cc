@@ -74,7 +74,8 @@ class Search {
   using Prefix = std::vector<int32_t>;
 
   bool Stops() const {
-    return result_.runs >= options_.max_runs || (options_.interrupted && options_.interrupted());
+    return result_.runs - result_.known_runs >= options_.max_runs ||
+           (options_.interrupted && options_.interrupted());
   }
 
   // Runs a schedule; the index of the answer that it reaches.
@@ -82,6 +83,7 @@ class Search {
     absl::StatusOr<ScheduledAnswer> answer = model_(schedule);
     if (!answer.ok()) return answer.status();
     ++result_.runs;
+    if (answer->is_known) ++result_.known_runs;
     Measure(*answer);
     for (size_t i = 0; i < result_.answers.size(); ++i) {
       ReachedAnswer& known = result_.answers[i];

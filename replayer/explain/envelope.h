@@ -25,6 +25,7 @@ struct ScheduledAnswer {
   // Of each token: its logprob minus that of the best other one, nats.
   std::vector<double> margins;
   std::string text;
+  bool is_known = false;  // From an earlier search: it costs no run.
 };
 
 // Computes the request by a schedule. What it returns is a function of the schedule.
@@ -43,7 +44,7 @@ std::vector<NamedSettings> SettingsOfLoads(const std::vector<int32_t>& cached_ke
 struct EnvelopeOptions {
   int32_t prompt_tokens = 1;
   int32_t max_tokens = 1;  // Of the answer.
-  int64_t max_runs = 200;
+  int64_t max_runs = 200;  // Those that are known are not counted.
   // Margins below which it branches; absent: as measured.
   std::optional<double> noise_nats;
   bool branches = true;  // False for an answer that is drawn: its margins decide nothing alone.
@@ -67,6 +68,7 @@ struct Envelope {
   int64_t noise_samples = 0;  // Margins of one token after equal tokens that were compared.
   int64_t near_ties = 0;      // Tokens at which it branched, or would have.
   int64_t runs = 0;
+  int64_t known_runs = 0;   // Of them, those that were known already.
   int64_t not_visited = 0;  // Branches for which there was no budget.
 };
 

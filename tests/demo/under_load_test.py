@@ -5,6 +5,7 @@ thing however often it is asked.
 
 usage: under_load_test.py --source DIR --build DIR --scratch DIR [--answers N]"""
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -17,6 +18,25 @@ def expect(pattern, text):
     if not found:
         sys.exit(f"not told: {pattern}\n{text}")
     return found
+
+
+def resumes(arguments, wrong):
+    """An envelope in two parts is the envelope as a whole, and computes nothing twice."""
+    kept = arguments.scratch / "envelope.jsonl"
+    words = [arguments.build / "tools/reenact/reenact", "envelope", wrong, "--step", "6", "--store", arguments.scratch / "store",
+             "--model", arguments.source / "tools/demo_model/refund-1", "--json"]
+    whole, part, rest, known = (
+        json.loads(subprocess.run([*map(str, words), *more], capture_output=True, text=True, timeout=100).stdout)
+        for more in ([], ["--resume", str(kept), "--max-runs", "50"], ["--resume", str(kept)], ["--resume", str(kept)]))
+    assert part["runs"] == 50 and part["not_visited"] > 0, part
+    assert rest["known_runs"] == 50 and rest["not_visited"] == 0 and rest["answers"] == whole["answers"], rest
+    assert known["known_runs"] == known["runs"] == whole["runs"] and known["answers"] == whole["answers"], known
+    kept.write_text(kept.read_text()[:-20])  # Cut off, as by a kill.
+    again = subprocess.run([*map(str, words), "--resume", str(kept)], capture_output=True, text=True, timeout=100)
+    assert json.loads(again.stdout)["known_runs"] == whole["runs"] - 1, again.stdout
+    other = [word if word != "6" else "3" for word in map(str, words)]
+    refused = subprocess.run([*other, "--resume", str(kept)], capture_output=True, text=True, timeout=100)
+    assert refused.returncode == 2 and "another call" in refused.stderr, refused.stderr
 
 
 def main():
@@ -46,6 +66,7 @@ def main():
     expect(r"12 runs: 0 as the incident, 12 as the reference", told["why"])
     # Whether it is the recorded one or not: it is one.
     expect(rf"(?:0|{arguments.answers}) of {arguments.answers:,} answers agree, 1 different", told["n1"])
+    resumes(arguments, (arguments.scratch / "incident_run").read_text().strip())
     print(f"{why.group(0)} {arguments.answers} answers of n1 are one; told in {time.monotonic() - began:.0f} s")
 
 

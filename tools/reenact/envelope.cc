@@ -11,9 +11,11 @@
 #include <CLI/CLI.hpp>
 
 #include "local_engine/engine.h"
+#include "schema/sha256.h"
 #include "tools/reenact/engine_model.h"
 #include "tools/reenact/envelope_text.h"
 #include "tools/reenact/interruption.h"
+#include "tools/reenact/known_answers.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/scheduled_call.h"
 #include "tools/reenact/verb.h"
@@ -33,6 +35,7 @@ struct EnvelopeFlags {
   ModelFlags model;
   int64_t max_runs = 200;
   std::optional<double> noise_nats;
+  std::string resume;
 };
 
 absl::StatusOr<size_t> FindCall(const schema::RecordedRun& run,
@@ -93,15 +96,21 @@ absl::Status Fill(const EnvelopeFlags& flags, const Context& context, const sche
     const auto again = model->Answer(*recorded.schedule);
     report->schedule_reproduces = again.ok() && model->Is(*again, recorded);
   }
-  auto envelope =
-      explain::FindEnvelope(explain::SettingsOfLoads(CachedKeys(request.prompt.size())),
-                            {.prompt_tokens = static_cast<int32_t>(request.prompt.size()),
-                             .max_tokens = request.max_tokens,
-                             .max_runs = flags.max_runs,
-                             .noise_nats = flags.noise_nats,
-                             .branches = !report->draws,
-                             .interrupted = Interruption::Happened},
-                            [&](const StockSchedule& schedule) { return model->Answer(schedule); });
+  auto known =
+      KnownAnswers::Open(flags.resume, report->fingerprint + " " +
+                                           schema::ToHex(schema::HashBytes(call.request.bytes)));
+  if (!known.ok()) return known.status();
+  auto envelope = explain::FindEnvelope(
+      explain::SettingsOfLoads(CachedKeys(request.prompt.size())),
+      {.prompt_tokens = static_cast<int32_t>(request.prompt.size()),
+       .max_tokens = request.max_tokens,
+       .max_runs = flags.max_runs,
+       .noise_nats = flags.noise_nats,
+       .branches = !report->draws,
+       .interrupted = Interruption::Happened},
+      [&](const StockSchedule& schedule) {
+        return known->Answer(schedule, [&] { return model->Answer(schedule); });
+      });
   if (!envelope.ok()) return envelope.status();
   report->envelope = *std::move(envelope);
   report->n1_text = n1->text;
@@ -172,6 +181,9 @@ void AddEnvelopeVerb(CLI::App* app, Context* context) {
       ->check(InRange(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
+  verb->add_option("--resume", flags->resume,
+                   "keep what was computed in this file, and compute nothing again that is in it")
+      ->type_name("FILE");
   verb->add_option("--noise", flags->noise_nats,
                    "branch below this margin, in nats, instead of the measured noise")
       ->check(CLI::Range(0.0, 100.0))

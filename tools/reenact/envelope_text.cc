@@ -73,8 +73,12 @@ std::string RenderEnvelope(const EnvelopeReport& report, const Style& style) {
   if (report.draws) {
     text += "  branches    none: the answer is drawn, and its margins alone decide nothing\n";
   }
+  if (envelope.known_runs > 0) {
+    text += "  resumed     " + Counted(envelope.known_runs, "run") + " known already\n";
+  }
   if (envelope.not_visited > 0) {
-    text += "  not visited " + Counted(envelope.not_visited, "schedule") + ": --max-runs\n";
+    text += "  not visited " + Counted(envelope.not_visited, "schedule") +
+            ": --max-runs, and --resume to go on\n";
   }
   if (report.has_schedule) {
     text += std::string("  recorded    its own schedule ") +
@@ -94,6 +98,7 @@ void WriteEnvelope(const EnvelopeReport& report, JsonWriter* json) {
   json->IntField("event", static_cast<int64_t>(report.event));
   json->TextField("fingerprint", report.fingerprint);
   json->IntField("runs", envelope.runs);
+  json->IntField("known_runs", envelope.known_runs);
   json->IntField("not_visited", envelope.not_visited);
   json->RealField("noise_nats", envelope.noise_nats);
   json->IntField("noise_samples", envelope.noise_samples);
