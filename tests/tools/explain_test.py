@@ -6,16 +6,17 @@ gives two answers to one request. Nothing is planted in a store.
 usage: explain_test.py --reenact FILE --service FILE --demo-model DIR --scratch DIR"""
 import argparse
 import datetime
-import http.server
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
 
 CLIENT = """
 import json, os, time, urllib.request
@@ -35,34 +36,17 @@ with urllib.request.urlopen(request) as answer:
 OTHER_PROMPT = "Today is {{today}}.\nSay goodbye.\n"
 
 
-class Orders(http.server.BaseHTTPRequestHandler):
+class Orders(loopback_provider.Provider):
     """Tells one total, which a test may change; and answers the chats of one request with "109" and "129" in turn."""
-
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         self.reply({"total_cents": self.server.total, "status": "delivered"})
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked += 1
-        said, other = ("109", "129") if self.server.asked % 2 else ("129", "109")
+        self.read_json()
+        said, other = ("109", "129") if self.server.count() % 2 else ("129", "109")
         top = [{"token": said, "logprob": -0.68}, {"token": other, "logprob": -0.70}]
-        self.reply({"id": "c-%d" % self.server.asked, "object": "chat.completion", "created": 1, "model": "m",
-                    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said},
-                                 "logprobs": {"content": [dict(top[0], top_logprobs=top)]}}],
-                    "usage": {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}})
-
-    def reply(self, value):
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.reply_chat(said, logprobs={"content": [dict(top[0], top_logprobs=top)]})
 
 
 def wait_for(path, process):
@@ -83,9 +67,9 @@ class Explanations:
                             "REENACT_STORE": str(self.scratch / "store")}
         self.client = self.scratch / "client.py"
         self.client.write_text(CLIENT)
-        self.orders = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Orders)
-        self.orders.daemon_threads, self.orders.total, self.orders.asked = True, 12000, 0
-        threading.Thread(target=self.orders.serve_forever, daemon=True).start()
+        self.orders = loopback_provider.ProviderServer(Orders)
+        self.orders.total = 12000
+        self.orders.__enter__()
         self.servers = []
         self.url = self.serve("n1")
 
@@ -97,7 +81,7 @@ class Explanations:
         return f"http://127.0.0.1:{wait_for(port_file, self.servers[-1])}/v1"
 
     def orders_url(self):
-        return f"http://127.0.0.1:{self.orders.server_port}"
+        return self.orders.url
 
     def run(self, *words, code=0, **more):
         done = subprocess.run([str(self.reenact), *map(str, words)], text=True, capture_output=True, cwd=self.scratch,
