@@ -12,6 +12,7 @@
 
 #include "replayer/identity/system_state.h"
 #include "replayer/rerun/chat_question.h"
+#include "replayer/rerun/compared_token.h"
 #include "replayer/rerun/repeated_asking.h"
 #include "replayer/rerun/token_comparison.h"
 #include "schema/canonical_json.h"

@@ -1,14 +1,8 @@
 #include "replayer/rerun/http_target.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,6 +11,7 @@
 #include "absl/status/status.h"
 
 #include "replayer/rerun/internal/http_attempt.h"
+#include "replayer/rerun/internal/http_reading.h"
 #include "schema/json_view.h"
 #include "schema/redaction.h"
 
@@ -28,119 +23,6 @@ using schema::ModelDialect;
 constexpr int64_t kFirstWaitMs = 500;
 constexpr int64_t kStepMs = 20;
 constexpr const char* kAnthropicVersion = "2023-06-01";
-constexpr std::array<std::string_view, 4> kPaths = {"/chat/completions", "/completions",
-                                                    "/responses", "/messages"};
-
-std::string_view PathOf(ModelDialect dialect) {
-  switch (dialect) {
-    case ModelDialect::kOpenAiChat:
-      return "/chat/completions";
-    case ModelDialect::kOpenAiCompletions:
-      return "/completions";
-    case ModelDialect::kOpenAiResponses:
-      return "/responses";
-    case ModelDialect::kAnthropicMessages:
-      return "/messages";
-    default:
-      return "";
-  }
-}
-
-// A base URL in the parts that a dialect's path goes between.
-struct BaseUrl {
-  std::string before;  // "https://host/v1"
-  std::string query;   // "?api-version=2026-01-01", or empty.
-
-  std::string For(std::string_view path) const {
-    std::string url = before;
-    url += path;
-    return url + query;
-  }
-};
-
-absl::StatusOr<BaseUrl> ReadBaseUrl(const std::string& text) {
-  const size_t scheme_end = text.find("://");
-  const std::string scheme = text.substr(0, scheme_end);
-  if (scheme_end == std::string::npos || (scheme != "http" && scheme != "https")) {
-    return absl::InvalidArgumentError("\"" + text + "\" is no http or https URL");
-  }
-  BaseUrl base;
-  const size_t question = text.find('?');
-  base.before = text.substr(0, question);
-  if (question != std::string::npos) base.query = text.substr(question);
-  const size_t path = base.before.find('/', scheme_end + 3);
-  const std::string host = base.before.substr(scheme_end + 3, path - scheme_end - 3);
-  if (host.empty() || host.find_first_of(" \t\r\n") != std::string::npos) {
-    return absl::InvalidArgumentError("\"" + text + "\" names no host");
-  }
-  if (host.find('@') != std::string::npos) {
-    return absl::InvalidArgumentError(
-        "the URL of a target holds no credentials: name the variable that does, --key-env NAME");
-  }
-  while (base.before.ends_with('/')) base.before.pop_back();
-  for (const std::string_view known : kPaths) {
-    if (base.before.ends_with(known)) {
-      base.before.resize(base.before.size() - known.size());
-      break;
-    }
-  }
-  if (base.before.size() == scheme_end + 3 + host.size()) base.before += "/v1";
-  return base;
-}
-
-bool IsRetried(const HttpResult& result) {
-  if (result.end == TransferEnd::kUnreachable) return true;
-  if (result.end != TransferEnd::kWhole || result.status < 400) return false;
-  const std::string should = result.Header("x-should-retry");
-  if (should == "false") return false;
-  return should == "true" || result.status == 408 || result.status == 409 || result.status == 429 ||
-         result.status >= 500;
-}
-
-// What the target asks to wait, in milliseconds.
-std::optional<int64_t> AskedWaitMs(const HttpResult& result) {
-  const auto number = [](const std::string& text) -> std::optional<double> {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(value >= 0) || value > 1e12) return std::nullopt;
-    return value;
-  };
-  if (const auto ms = number(result.Header("retry-after-ms"))) {
-    return static_cast<int64_t>(std::ceil(*ms));
-  }
-  const std::string after = result.Header("retry-after");
-  if (after.empty()) return std::nullopt;
-  if (const auto seconds = number(after)) return static_cast<int64_t>(std::ceil(*seconds * 1000));
-  const time_t date = curl_getdate(after.c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  return std::max<int64_t>(0, (date - std::time(nullptr)) * 1000);
-}
-
-SampleStatus StatusOf(const HttpResult& result) {
-  switch (result.end) {
-    case TransferEnd::kUnreachable:
-      return SampleStatus::kUnreachable;
-    case TransferEnd::kTimedOut:
-      return SampleStatus::kTimedOut;
-    case TransferEnd::kInterrupted:
-      return SampleStatus::kInterrupted;
-    case TransferEnd::kBroken:
-    case TransferEnd::kTooLarge:
-      return SampleStatus::kTruncated;
-    case TransferEnd::kWhole:
-      break;
-  }
-  if (result.status == 429) return SampleStatus::kRateLimited;
-  if (result.status >= 500) return SampleStatus::kServerError;
-  if (result.status >= 400) return SampleStatus::kRefused;
-  return result.status == 200 ? SampleStatus::kAnswered : SampleStatus::kNoAnswer;
-}
-
-bool LooksLikeHtml(const HttpResult& result) {
-  const size_t first = result.body.find_first_not_of(" \t\r\n");
-  return result.Header("content-type").find("html") != std::string::npos ||
-         (first != std::string::npos && result.body[first] == '<');
-}
 
 schema::Moment Now() {
   using std::chrono::duration_cast;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "replayer/rerun/compared_token.h"
 #include "replayer/rerun/token_comparison.h"
 #include "schema/json_view.h"
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "replayer/analysis/first_divergence.h"
+#include "replayer/rerun/compared_token.h"
 
 namespace reenact::rerun {
 namespace {
@@ -19,59 +20,7 @@ using schema::LogprobSeries;
 using schema::TokenAlternative;
 using schema::TokenLogprob;
 
-constexpr size_t kExcerptBytes = 24;
 constexpr char kFieldMark = '\x1e';
-
-bool HasAnomaly(const LogprobSeries& series, std::string_view prefix) {
-  return std::any_of(series.anomalies.begin(), series.anomalies.end(),
-                     [&](const std::string& anomaly) { return anomaly.starts_with(prefix); });
-}
-
-// Whether the logprobs of a choice tell which tokens were said.
-bool NamesTokens(const Choice& choice) {
-  return !choice.logprobs.tokens.empty() && LogprobsFit(choice) &&
-         !HasAnomaly(choice.logprobs, "logprobs_absent");
-}
-
-bool HasBytes(const LogprobSeries& series) {
-  return !HasAnomaly(series, "bytes_unreliable") &&
-         std::all_of(series.tokens.begin(), series.tokens.end(),
-                     [](const TokenLogprob& token) { return token.chosen.bytes.has_value(); });
-}
-
-const std::string& BytesOf(const TokenAlternative& token) {
-  return token.bytes ? *token.bytes : token.token;
-}
-
-bool SameToken(const TokenAlternative& a, const TokenAlternative& b) {
-  if (a.id && b.id) return *a.id == *b.id;
-  if (a.bytes && b.bytes) return *a.bytes == *b.bytes;
-  return a.token == b.token;
-}
-
-std::optional<double> LogprobOf(const TokenAlternative& token) {
-  const bool known = !token.censored && std::isfinite(token.logprob) &&
-                     token.logprob > schema::kCensoredLogprob &&
-                     token.logprob <= schema::kLargestLogprob;
-  return known ? std::optional<double>(token.logprob) : std::nullopt;
-}
-
-// What `place` says of a token, as the chosen one or as an alternative.
-std::optional<double> LogprobAt(const TokenLogprob& place, const TokenAlternative& token) {
-  if (SameToken(place.chosen, token)) return LogprobOf(place.chosen);
-  for (const TokenAlternative& other : place.top) {
-    if (SameToken(other, token)) return LogprobOf(other);
-  }
-  return std::nullopt;
-}
-
-std::string Excerpt(std::string_view text) {
-  size_t size = std::min(text.size(), kExcerptBytes);
-  // Not within a character.
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
-    --size;
-  return std::string(text.substr(0, size));
-}
 
 std::string ChoiceText(const Choice& choice) {
   std::string text = choice.content.value_or("");
@@ -80,11 +29,6 @@ std::string ChoiceText(const Choice& choice) {
     text += kFieldMark + call.name + kFieldMark + call.arguments;
   }
   return text + kFieldMark + choice.finish_reason;
-}
-
-std::optional<double> Margin(const std::optional<double>& chosen,
-                             const std::optional<double>& other) {
-  return chosen && other ? std::optional<double>(*chosen - *other) : std::nullopt;
 }
 
 // Two choices of the same index.
@@ -299,11 +243,6 @@ class ChoiceComparison {
 };
 
 }  // namespace
-
-bool LogprobsFit(const schema::Choice& choice) {
-  return !HasAnomaly(choice.logprobs, "misaligned") ||
-         choice.token_ids.size() == choice.logprobs.tokens.size() + 1;
-}
 
 std::string_view ToString(TokenBasis basis) {
   switch (basis) {

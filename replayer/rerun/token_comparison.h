@@ -68,10 +68,6 @@ struct TokenComparison {
 // makes up for tool calls do not count.
 TokenComparison CompareAnswers(const schema::ModelView& recorded, const schema::ModelView& now);
 
-// Whether a choice's logprobs belong to its tokens. Some servers, ours among them, give an id to
-// the token that ends an answer, and no logprob: one id more than logprobs is no fault.
-bool LogprobsFit(const schema::Choice& choice);
-
 // An answer as one string: what it said, refused and asked for, and how it ended. Equal strings are
 // equal answers.
 std::string AnswerText(const schema::ModelView& answer);

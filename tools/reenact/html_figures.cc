@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "replayer/rerun/compared_token.h"
 #include "replayer/rerun/token_comparison.h"
 #include "schema/logprob.h"
 #include "tools/reenact/html_page.h"
@@ -28,17 +29,11 @@ const schema::Choice* FirstChoice(const LabelledAnswer& answer) {
   return answer.view->choices.empty() ? nullptr : &answer.view->choices.front();
 }
 
-// An alternative has an id less often than what was chosen.
-bool IsSame(const TokenAlternative& a, const TokenAlternative& b) {
-  if (a.id && b.id) return a.id == b.id;
-  return a.token == b.token && (!a.bytes || !b.bytes || a.bytes == b.bytes);
-}
-
 // The most likely token beside the chosen one.
 const TokenAlternative* RunnerUp(const TokenLogprob& token) {
   const TokenAlternative* best = nullptr;
   for (const TokenAlternative& other : token.top) {
-    if (IsSame(other, token.chosen) || other.censored) continue;
+    if (rerun::SameToken(other, token.chosen) || other.censored) continue;
     if (best == nullptr || other.logprob > best->logprob) best = &other;
   }
   return best;
