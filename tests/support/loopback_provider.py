@@ -27,11 +27,11 @@ class Provider(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def reply_chat(self, message, model="m", **more):
-        """One chat completion; `message`: its words, or all of it; `more` joins the choice."""
+    def reply_chat(self, message, model="m", number=1, **more):
+        """One chat completion; `message`: its words, or all of it; `number` makes its id; `more` joins the choice."""
         if isinstance(message, str):
             message = {"role": "assistant", "content": message}
-        self.reply({"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model,
+        self.reply({"id": "chatcmpl-%d" % number, "object": "chat.completion", "created": 1, "model": model,
                     "choices": [dict({"index": 0, "finish_reason": "stop", "message": message}, **more)],
                     "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
 

@@ -4,7 +4,6 @@ again in process and over HTTP, and comes back to the last bit; a server that gi
 
 usage: rerun_test.py --reenact FILE --demo-model DIR --scratch DIR"""
 import argparse
-import http.server
 import json
 import os
 import pathlib
@@ -12,8 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
 
 CLIENT = """
 import json, os, urllib.request
@@ -27,34 +28,18 @@ for customer in ("It arrived damaged. Please refund it.", "Where is my parcel?")
 """
 
 
-class TwoAnswers(http.server.BaseHTTPRequestHandler):
+class TwoAnswers(loopback_provider.Provider):
     """Says "pay 109" and "pay 129" in turn; the two are a near-tie."""
 
-    protocol_version = "HTTP/1.1"
-
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.bodies.append(body)
-        number = len(self.server.bodies)
+        self.read_json()
+        number = self.server.count()
         said, other = ("109", "129") if number % 2 else ("129", "109")
 
         def token(text, logprob, top=()):
-            entry = {"token": text, "logprob": logprob, "bytes": list(text.encode())}
-            entry["top_logprobs"] = [token_ for token_ in top]
-            return entry
+            return {"token": text, "logprob": logprob, "bytes": list(text.encode()), "top_logprobs": list(top)}
         tokens = [token("pay ", -0.01), token(said, -0.68, [token(said, -0.68), token(other, -0.70)])]
-        reply = json.dumps({"id": "c-%d" % number, "object": "chat.completion", "created": 1, "model": "m",
-                            "choices": [{"index": 0, "finish_reason": "stop", "logprobs": {"content": tokens},
-                                         "message": {"role": "assistant", "content": "pay " + said}}],
-                            "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *_):
-        pass
+        self.reply_chat("pay " + said, number=number, logprobs={"content": tokens})
 
 
 class Reruns:
@@ -117,10 +102,11 @@ def diverges(reruns, run, url):
     """Another prompt's answer is no reproduction (planted), and two answers part at their token."""
     spent = reruns.json("rerun", run, "--target", url, "-n", "4", "--max-requests", "3", code=3)
     assert spent["budget_spent"] and spent["cost"]["requests"] == 3, spent["cost"]
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), TwoAnswers)
-    server.daemon_threads, server.bodies = True, []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    two = f"http://127.0.0.1:{server.server_port}/v1"
+    with loopback_provider.ProviderServer(TwoAnswers) as server:
+        tells_two_answers_apart(reruns, run, server.url + "/v1")
+
+
+def tells_two_answers_apart(reruns, run, two):
     reruns.client.write_text(CLIENT.replace(', "Where is my parcel?"', ',').replace('"stream": True', '"stream": False'))
     recorded = reruns.record(two)
     again = reruns.json("rerun", recorded, "--target", two, "-n", "5", code=1)
@@ -134,7 +120,6 @@ def diverges(reruns, run, url):
     assert 'token 1 is "129" where "109" was recorded, 0.02 nats apart (a near-tie)' in text, text
     sick = reruns.json("diagnose", "--target", two, "--as", "m", "-n", "6", "--loads", "2", "--lengths", "8", code=1)
     assert sick["near_ties"] == sick["margins_known"] > 0 and not sick["load"]["depends"], json.dumps(sick, indent=1)
-    server.shutdown()
     reruns.json("diagnose", "--target", "http://127.0.0.1:1/v1", "--as", "m", "-n", "5", "--loads", "1", "--lengths", "8",
                 "--max-requests", "2", code=3)
 
