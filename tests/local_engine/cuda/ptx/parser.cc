@@ -109,12 +109,13 @@ class ModuleReader {
     module_.kernels.emplace(name, std::move(kernel));
   }
 
-  // ".maxntid 256, 1, 1": the rest tunes registers and occupancy, which change no value.
+  // ".maxntid 256, 1, 1", for sm_120 ".maxntid 256": the rest tunes registers and occupancy, which
+  // change no value.
   void ReadTuning(KernelBuilder* builder) {
     const std::string word(scanner_.Word());
     if (word == ".maxntid" || word == ".reqntid") {
       uint32_t threads = 1;
-      for (int i = 0; i < 3; ++i) {
+      while (scanner_.Peek() >= '0' && scanner_.Peek() <= '9') {
         threads *=
             static_cast<uint32_t>(std::strtoul(std::string(scanner_.Word()).c_str(), nullptr, 10));
       }
