@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,7 +23,10 @@
 namespace reenact::replayer {
 namespace {
 
-absl::Status Failed(const std::string& what, const std::string& path) {
+constexpr int kRoomPollMs = 50;
+constexpr timeval kSendPatience{.tv_sec = 5, .tv_usec = 0};
+
+absl::Status HubFailed(const std::string& what, const std::string& path) {
   return absl::UnavailableError(what + " " + path + ": " + std::strerror(errno));
 }
 
@@ -148,7 +152,16 @@ class RemotePeer final : public McpPeer {
 }  // namespace
 
 struct McpHub::Impl {
+  struct Session {
+    explicit Session(int fd) : socket(fd) {}
+
+    McpFrameSocket socket;
+    std::atomic<bool> ended{false};
+    std::thread thread;
+  };
+
   void Accept();
+  void Reap();
 
   std::string path;
   MakePeer make_peer;
@@ -156,9 +169,20 @@ struct McpHub::Impl {
   int stop_event = -1;
   std::thread acceptor;
   std::atomic<int> open_sessions{0};
-  std::list<std::thread> sessions;  // On the acceptor's thread, and after its end.
-  std::list<McpFrameSocket> sockets;
+  std::list<Session> sessions;  // On the acceptor's thread, and after its end.
 };
+
+// Those that have ended give back their descriptor and their thread.
+void McpHub::Impl::Reap() {
+  for (auto session = sessions.begin(); session != sessions.end();) {
+    if (!session->ended) {
+      ++session;
+      continue;
+    }
+    session->thread.join();
+    session = sessions.erase(session);
+  }
+}
 
 void McpHub::Impl::Accept() {
   while (true) {
@@ -166,14 +190,22 @@ void McpHub::Impl::Accept() {
     if (poll(wanted, 2, -1) < 0 && errno != EINTR) return;
     if (wanted[0].revents != 0) return;
     if ((wanted[1].revents & POLLIN) == 0) continue;
+    Reap();
     const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) continue;
-    const McpFrameSocket& socket = sockets.emplace_back(fd);
+    if (fd < 0) {
+      // Of too many open files the listener tells again and again, until there is room.
+      if (errno == EMFILE || errno == ENFILE) poll(&wanted[0], 1, kRoomPollMs);
+      continue;
+    }
+    // A client that was stopped takes nothing: the hub's end must not wait for it.
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kSendPatience, sizeof(kSendPatience));
+    Session& session = sessions.emplace_back(fd);
     ++open_sessions;
-    sessions.emplace_back([this, &socket] {
-      Serve(socket, make_peer);
-      socket.End();
+    session.thread = std::thread([this, &session] {
+      Serve(session.socket, make_peer);
+      session.socket.End();
       --open_sessions;
+      session.ended = true;
     });
   }
 }
@@ -187,8 +219,8 @@ McpHub::~McpHub() {
     impl_->acceptor.join();
   }
   // What is still connected was started by a program that has ended.
-  for (const McpFrameSocket& socket : impl_->sockets) socket.StopReceiving();
-  for (std::thread& session : impl_->sessions) session.join();
+  for (const Impl::Session& session : impl_->sessions) session.socket.StopReceiving();
+  for (Impl::Session& session : impl_->sessions) session.thread.join();
   for (const int fd : {impl_->listener, impl_->stop_event}) {
     if (fd >= 0) close(fd);
   }
@@ -213,7 +245,7 @@ absl::StatusOr<std::unique_ptr<McpHub>> McpHub::Start(const std::string& path, M
   if (impl.stop_event < 0 || impl.listener < 0 || !AddressOf(path, &address) ||
       bind(impl.listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(impl.listener, SOMAXCONN) != 0) {
-    return Failed("cannot listen for sessions of MCP at", path);
+    return HubFailed("cannot listen for sessions of MCP at", path);
   }
   impl.path = path;
   impl.acceptor = std::thread([&impl] { impl.Accept(); });
@@ -223,12 +255,12 @@ absl::StatusOr<std::unique_ptr<McpHub>> McpHub::Start(const std::string& path, M
 absl::StatusOr<std::unique_ptr<McpPeer>> JoinMcpHub(const std::string& path,
                                                     const McpSession& session) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Failed("cannot reach the run at", path);
+  if (fd < 0) return HubFailed("cannot reach the run at", path);
   auto peer = std::make_unique<RemotePeer>(fd);
   sockaddr_un address{};
   if (!AddressOf(path, &address) ||
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return Failed("cannot reach the run at", path);
+    return HubFailed("cannot reach the run at", path);
   }
   if (!peer->Join(session)) {
     return absl::UnavailableError("the run at " + path + " does not take sessions of MCP");

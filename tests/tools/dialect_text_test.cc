@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/schema/dialect_samples.h"
+#include "tests/tools/has_text.h"
 #include "tests/tools/sample_runs.h"
 #include "tools/reenact/run_diff.h"
 #include "tools/reenact/run_json.h"
@@ -27,10 +28,6 @@ std::string EventText(const DialectSample& sample) {
   const schema::RecordedRun run = RunOf(sample, sample.body);
   const RunView view = ViewRun(run);
   return RenderEvent(view, view.events.at(0), {});
-}
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST(DialectText, AnEventShowsWhatAMessageSaid) {

@@ -11,6 +11,7 @@
 
 #include "replayer/analysis/first_divergence.h"
 #include "schema/model_view.h"
+#include "tests/tools/has_text.h"
 #include "tools/reenact/html_figures.h"
 
 namespace reenact::tools {
@@ -18,10 +19,6 @@ namespace {
 
 constexpr std::string_view kHostile =
     "</pre><script>alert(1)</script>\" onmouseover='x' &lt; <img src=http://x/> \x1b[31m \xff";
-
-bool Has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 schema::TokenLogprob Token(const std::string& chosen, double logprob, const std::string& other,
                            double other_logprob) {

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,7 @@ class HttpServer(http.server.BaseHTTPRequestHandler):
 
 
 SESSION = "session-1868a90c-4f3e-8a4b"
+SESSIONS, FILES = 40, 56  # The recorder itself has some 20 open.
 
 
 def initialize(version="2025-11-25"):
@@ -263,6 +265,19 @@ def check_bad_lines(case):
     assert case.run("mcp").returncode == 2
 
 
+def check_many_sessions(case):
+    """One after the other, of one run: what has ended holds no descriptor of the recorder's."""
+    script = json.dumps(initialize())
+    client = [sys.executable, str(HERE / "mcp_client.py"), script, case.reenact, "mcp", "--", *case.server]
+    loop = "import subprocess, sys\nfor _ in range(%d): subprocess.run(sys.argv[1:], check=True)" % SESSIONS
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+    done = subprocess.run([case.reenact, "record", "--", sys.executable, "-c", loop, *client], cwd=case.folder, text=True,
+                          capture_output=True, env=case.environment, preexec_fn=few, timeout=100)
+    assert done.returncode == 0, done.stderr
+    names = [event["name"] for event in case.show()["run"]["events"]]
+    assert names.count("initialize") == SESSIONS, names
+
+
 def check_http(case):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), HttpServer) as upstream:
         upstream.daemon_threads = True
@@ -299,6 +314,7 @@ def main():
         check_server_that_dies(case)
         check_malformed_lines(case)
         check_bad_lines(case)
+        check_many_sessions(case)
         check_http(case)
         kept = [path for path in pathlib.Path(folder, "store").rglob("*") if path.is_file()]
         for secret in (SESSION, "wk-0123456789abcdef"):

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/tools/has_text.h"
 #include "tests/tools/sample_runs.h"
 
 namespace reenact::tools {
@@ -14,10 +15,6 @@ namespace {
 
 std::string Render(const schema::RecordedRun& run) {
   return RenderRun(ViewRun(run), {});
-}
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::string LineWith(const std::string& text, const std::string& part) {

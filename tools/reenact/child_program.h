@@ -18,7 +18,8 @@
 
 namespace reenact::tools {
 
-// As shells and env have it, for a program that did not start, or that a signal ended: its number is added.
+// As shells and env have it, for a program that did not start, or that a signal ended: its number
+// is added.
 inline constexpr int kExitCannotRun = 126;
 inline constexpr int kExitNotFound = 127;
 inline constexpr int kExitSignalled = 128;
