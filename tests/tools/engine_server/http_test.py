@@ -127,9 +127,11 @@ def schedules(arguments, model):
         expect([t["token"] for t in sample["tokens"]] == answer["token_ids"], f"other tokens by {answer['schedule']}")
         expect([t["logprob"] for t in sample["tokens"]] == answer["logprobs"]["token_logprobs"],
                f"other logprobs by {answer['schedule']}")
-    for change in ({"return_token_ids": False}, {"stream": True}):
-        _, _, text = post(model.port, {**SCHEDULED, **change}, "/v1/completions")
-        expect(b"schedule" not in text, f"a schedule that nobody asked for: {change}")
+    _, _, streamed = post(model.port, {**SCHEDULED, "stream": True}, "/v1/completions")
+    expect(b'"schedule":[[' in streamed, f"no schedule in a stream: {streamed[-300:]}")
+    for stream in (False, True):
+        _, _, text = post(model.port, {**SCHEDULED, "return_token_ids": False, "stream": stream}, "/v1/completions")
+        expect(b"schedule" not in text, f"a schedule that nobody asked for, stream {stream}")
 
 
 def main():

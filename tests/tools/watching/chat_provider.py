@@ -21,6 +21,7 @@ class ChatProvider:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # Else a body waits 40 ms for the word that its headers have come.
 
             def do_POST(self):
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
