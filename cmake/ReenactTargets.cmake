@@ -18,9 +18,10 @@ function(reenact_library)
   endif()
 endfunction()
 
-# reenact_test(NAME ring_test SRCS store/ring_test.cc DEPS reenact::store_writer LABELS unit [TIMEOUT 60])
-#   A GoogleTest binary that is one ctest entry, named after its folder and file. APART: its files use the same names
-#   for things of their own, and are not compiled together in any preset.
+# reenact_test(NAME store_ring_test SRCS ring_test.cc drain_test.cc DEPS reenact::store LABELS unit [TIMEOUT 60])
+#   A GoogleTest program that is one ctest entry: all files that test one room and need nothing of their own of the
+#   process or the linker, because headers and linking cost more than what a file adds. APART: its files use the same
+#   names for things of their own, and are not compiled together in any preset.
 function(reenact_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "APART" "NAME;TIMEOUT" "SRCS;DEPS;LABELS")
   if(NOT arg_TIMEOUT)
@@ -75,4 +76,5 @@ if(REENACT_DEVELOPER_MODE)
   find_package(CURL REQUIRED)
   find_package(CLI11 REQUIRED)
   find_library(REENACT_SECCOMP NAMES seccomp REQUIRED)
+  find_program(REENACT_MOLD mold)
 endif()

@@ -1,7 +1,7 @@
 # The Debian packages that Reenact is built and checked with (12 "bookworm" and 13 "trixie").
 # Sourced by tools/quickstart and tools/check; installs only what is missing.
 
-BUILD_PACKAGES="g++ cmake ninja-build ccache pkg-config libabsl-dev nlohmann-json3-dev
+BUILD_PACKAGES="g++ cmake ninja-build mold ccache pkg-config libabsl-dev nlohmann-json3-dev
   libcurl4-openssl-dev libzstd-dev zlib1g-dev libsqlite3-dev libcli11-dev libseccomp-dev
   libcpp-httplib-dev libboost-dev libbrotli-dev libgtest-dev libgmock-dev libpcre2-dev libutf8proc-dev libyaml-dev python3"
 DEMO_PACKAGES="curl ca-certificates"

@@ -10,7 +10,7 @@
 #include "tests/recorder/proxy/loopback.h"
 #include "tests/replayer/tape_builder.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::answer_server {
 namespace {
 
 using replayer::TapeBuilder;
@@ -94,4 +94,6 @@ std::vector<std::string> Tokens() {
           "/v1/traces"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"answer_server", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::answer_server

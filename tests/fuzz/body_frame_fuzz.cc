@@ -4,7 +4,7 @@
 #include "store/format/body_codec.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::body_frame {
 namespace {
 
 constexpr size_t kMaxUnpacked = size_t{1} << 20;
@@ -87,4 +87,6 @@ std::vector<std::string> Tokens() {
           "\x01\xff\xff\xff\x7f"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"body_frame", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::body_frame

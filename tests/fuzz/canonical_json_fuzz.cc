@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/schema/untrusted_input.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::canonical_json {
 
 void FuzzOne(std::string_view bytes) {
   if (const auto broken = schema::CheckJson(bytes)) Broken(*broken);
@@ -42,4 +42,6 @@ std::vector<std::string> Tokens() {
           "\xef\xbb\xbf"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"canonical_json", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::canonical_json

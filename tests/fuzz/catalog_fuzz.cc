@@ -4,7 +4,7 @@
 #include "store/reader/store_reader.h"
 #include "tests/fuzz/record_seeds.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::catalog {
 namespace {
 
 struct RecordedFolder {
@@ -53,4 +53,6 @@ std::vector<std::string> Tokens() {
           "\xff\xff\xff\xff"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"catalog", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::catalog

@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/schema/chat_call.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::chat_answer {
 
 using namespace reenact::schema;
 
@@ -99,4 +99,6 @@ std::vector<std::string> Tokens() {
           "\xf0\x9f"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"chat_answer", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::chat_answer

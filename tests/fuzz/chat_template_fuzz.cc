@@ -3,7 +3,7 @@
 #include "local_engine/chat_template/chat_template.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::chat_template {
 
 using namespace reenact::local_engine;
 
@@ -130,4 +130,6 @@ std::vector<std::string> Tokens() {
           "| slice(3)"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"chat_template", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::chat_template

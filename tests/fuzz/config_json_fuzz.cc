@@ -4,7 +4,7 @@
 #include "local_engine/model/rope_config.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::config_json {
 
 using namespace reenact::local_engine;
 
@@ -68,4 +68,6 @@ std::vector<std::string> Tokens() {
           "\"eos_token_id\":"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"config_json", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::config_json

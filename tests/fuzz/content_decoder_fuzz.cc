@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/content_encodings.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::content_decoder {
 namespace {
 
 constexpr std::string_view kEncodings[] = {"gzip", "deflate", "br", "zstd"};
@@ -80,4 +80,6 @@ std::vector<std::string> Tokens() {
           std::string(64, '\xff')};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"content_decoder", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::content_decoder

@@ -1,11 +1,11 @@
-// A fuzz target as an ordinary test: its seeds, its corpus, and mutations of them, the same in
+// One fuzz target as an ordinary test: its seeds, its corpus, and mutations of them, the same in
 // every run. The target runs in a child process, so that whatever happens to it is seen from
 // outside: a signal, a sanitizer's report, no memory, no end. The input that did it is written to a
 // file.
 //
-// Usage: fuzz_NAME_test [--corpus DIR] [--mutations N] [--seconds S] [--hang-ms MS] [--plant FAULT]
-//        fuzz_NAME_test --write-seeds DIR    seeds, and the dictionary DIR.dict, for libFuzzer
-//        fuzz_NAME_test FILE...              these inputs only
+// Usage: fuzz_test NAME [--corpus DIR] [--mutations N] [--seconds S] [--hang-ms MS] [--plant FAULT]
+//        fuzz_test NAME --write-seeds DIR    seeds, and the dictionary DIR.dict, for libFuzzer
+//        fuzz_test NAME FILE...              these inputs only
 // Exit codes: 0 nothing found; 1 a finding, or nothing was accepted; 2 usage.
 
 #include <poll.h>
@@ -42,6 +42,7 @@ constexpr size_t kMaxInput = size_t{4} << 20;
 constexpr rlim_t kMaxAddresses = rlim_t{4} << 30;
 
 struct Options {
+  const Target* target = nullptr;
   std::string corpus;
   uint64_t mutations = 3000;
   int64_t seconds = 3;  // The mutations end then, how many there were is printed.
@@ -62,7 +63,13 @@ struct Progress {
 };
 
 bool ParseOptions(int argc, char** argv, Options* options) {
-  for (int i = 1; i < argc; ++i) {
+  if (argc < 2) return false;
+  options->target = FindTarget(argv[1]);
+  if (options->target == nullptr) {
+    std::fprintf(stderr, "%s: no target has this name\n", argv[1]);
+    return false;
+  }
+  for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (!word.starts_with("--")) {
       options->files.emplace_back(word);
@@ -105,14 +112,14 @@ std::vector<std::string> ReadCorpus(const std::string& folder) {
   return inputs;
 }
 
-int WriteSeeds(const std::string& folder) {
+int WriteSeeds(const Target& target, const std::string& folder) {
   std::filesystem::create_directories(folder);
   size_t number = 0;
-  for (const std::string& seed : Seeds()) {
+  for (const std::string& seed : target.seeds()) {
     std::ofstream(folder + "/seed-" + std::to_string(number++), std::ios::binary) << seed;
   }
   std::ofstream dictionary(folder + ".dict");
-  for (const std::string& token : Tokens()) {
+  for (const std::string& token : target.tokens()) {
     dictionary << '"';
     for (const char c : token) {
       char escaped[5];
@@ -124,12 +131,12 @@ int WriteSeeds(const std::string& folder) {
   return dictionary ? 0 : 1;
 }
 
-void RunOne(const std::string& bytes, Progress* progress) {
+void RunOne(const Target& target, const std::string& bytes, Progress* progress) {
   progress->size = std::min(bytes.size(), kMaxInput);
   std::memcpy(progress->input, bytes.data(), progress->size);
   // A copy of exactly that size, so that the address sanitizer sees a read beyond it.
   const std::vector<char> exact(progress->input, progress->input + progress->size);
-  FuzzOne({exact.data(), exact.size()});
+  target.fuzz_one({exact.data(), exact.size()});
   progress->executions.fetch_add(1);
 }
 
@@ -142,12 +149,13 @@ void RunChild(const Options& options, const std::vector<std::string>& inputs, Pr
   setrlimit(RLIMIT_CORE, &no_core);
   CountReachedIn(&progress->reached);
   Plant(options.fault);
-  for (const std::string& input : inputs) RunOne(input, progress);
+  const Target& target = *options.target;
+  for (const std::string& input : inputs) RunOne(target, input, progress);
   if (options.files.empty()) {
-    InputMutator mutator(inputs, Tokens(), /*seed=*/1);
+    InputMutator mutator(inputs, target.tokens(), /*seed=*/1);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
     for (uint64_t i = 0; i < options.mutations && std::chrono::steady_clock::now() < end; ++i) {
-      RunOne(mutator.Next(), progress);
+      RunOne(target, mutator.Next(), progress);
       progress->mutations.fetch_add(1);
     }
   }
@@ -178,7 +186,8 @@ std::string WatchChild(pid_t child, int pipe_of_child, int hang_ms, const Progre
   return progress.done ? "" : "left without a word";
 }
 
-int Run(const Options& options, const std::string& name) {
+int Run(const Options& options) {
+  const std::string name(options.target->name);
   void* const shared =
       mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
@@ -187,7 +196,7 @@ int Run(const Options& options, const std::string& name) {
   std::vector<std::string> inputs;
   for (const std::string& file : options.files) inputs.push_back(ReadFile(file));
   if (options.files.empty()) {
-    inputs = Seeds();
+    inputs = options.target->seeds();
     for (std::string& input : ReadCorpus(options.corpus)) inputs.push_back(std::move(input));
   }
   std::fflush(nullptr);
@@ -209,8 +218,8 @@ int Run(const Options& options, const std::string& name) {
     const std::string path = name + ".finding";
     std::ofstream(path, std::ios::binary)
         .write(progress->input, static_cast<std::streamsize>(progress->size));
-    std::printf("found: %s; the input is in %s, to be run with: %s %s\n", happened.c_str(),
-                path.c_str(), name.c_str(), path.c_str());
+    std::printf("found: %s; the input is in %s, to be run with: fuzz_test %s %s\n",
+                happened.c_str(), path.c_str(), name.c_str(), path.c_str());
     return 1;
   }
   if (progress->reached == 0 && options.files.empty()) {
@@ -229,6 +238,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: see the head of tests/fuzz/corpus_driver.cc\n");
     return 2;
   }
-  if (!options.seeds_folder.empty()) return reenact::fuzz::WriteSeeds(options.seeds_folder);
-  return reenact::fuzz::Run(options, std::filesystem::path(argv[0]).filename());
+  if (!options.seeds_folder.empty())
+    return reenact::fuzz::WriteSeeds(*options.target, options.seeds_folder);
+  return reenact::fuzz::Run(options);
 }

@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/schema/dialect_samples.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::dialect_answer {
 
 using namespace reenact::schema;
 
@@ -91,4 +91,6 @@ std::vector<std::string> Tokens() {
           "--x\r\n"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"dialect_answer", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::dialect_answer

@@ -8,7 +8,7 @@
 #include "tests/fuzz/tensor_walk.h"
 #include "tests/local_engine/weights/weight_files.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::gguf {
 
 using namespace reenact::local_engine;
 
@@ -98,4 +98,6 @@ std::vector<std::string> Tokens() {
           "\xff\xff\xff\xff\xff\xff\xff\x7f"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"gguf", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::gguf

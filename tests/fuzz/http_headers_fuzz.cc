@@ -4,7 +4,7 @@
 #include "schema/redaction.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::http_headers {
 
 void FuzzOne(std::string_view bytes) {
   internal::HeaderBlock block;
@@ -62,4 +62,6 @@ std::vector<std::string> Tokens() {
           "\t"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"http_headers", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::http_headers

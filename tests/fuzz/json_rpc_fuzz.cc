@@ -7,7 +7,7 @@
 #include "schema/json_rpc.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::json_rpc {
 namespace {
 
 struct Lines {
@@ -79,4 +79,6 @@ std::vector<std::string> Tokens() {
           "}",           "\"",           "\\",          "1e400"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"json_rpc", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::json_rpc

@@ -7,7 +7,7 @@
 #include "local_engine/grammar/json_grammar.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::json_schema {
 
 using namespace reenact::local_engine;
 
@@ -108,4 +108,6 @@ std::vector<std::string> Tokens() {
           "\"properties\":"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"json_schema", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::json_schema

@@ -2,7 +2,7 @@
 
 #include "tests/fuzz/record_seeds.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::jsonl {
 
 void FuzzOne(std::string_view bytes) {
   const absl::StatusOr<store::Bundle> bundle = store::FromJsonl(std::string(bytes));
@@ -54,4 +54,6 @@ std::vector<std::string> Tokens() {
           "01HZY2Z3Q4R5S6T7V8W9XAYBZC"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"jsonl", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::jsonl

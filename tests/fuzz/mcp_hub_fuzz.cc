@@ -18,7 +18,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/replayer/tape_builder.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::mcp_hub {
 namespace {
 
 using replayer::McpFrameType;
@@ -140,4 +140,6 @@ std::vector<std::string> Tokens() {
   return tokens;
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"mcp_hub", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::mcp_hub

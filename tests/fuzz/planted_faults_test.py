@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every fuzz target finds a fault that is planted behind its parser, keeps the input that showed it,
-and shows it again with that input alone. Usage: planted_faults_test.py PROGRAM..."""
+and shows it again with that input alone. Usage: planted_faults_test.py PROGRAM TARGET..."""
 import os
 import pathlib
 import subprocess
@@ -15,39 +15,39 @@ SAID = {
 }
 
 
-def run(program, folder, *arguments):
+def run(target, folder, *arguments):
     environment = dict(os.environ, TMPDIR=str(folder))  # A target that aborts cleans up nothing.
-    return subprocess.run([program, *arguments], cwd=folder, env=environment, text=True,
+    return subprocess.run([*target, *arguments], cwd=folder, env=environment, text=True,
                           errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=100)
 
 
-def problems(program, fault, folder):
+def problems(target, fault, folder):
     hang = ["--hang-ms", "300"] if fault == "hang" else []
-    found = run(program, folder, "--plant", fault, "--mutations", "50", *hang)
+    found = run(target, folder, "--plant", fault, "--mutations", "50", *hang)
     if found.returncode != 1 or SAID[fault] not in found.stdout:
-        yield f"{program}: planted {fault} not reported:\n{found.stdout}"
+        yield f"{target[-1]}: planted {fault} not reported:\n{found.stdout}"
         return
-    finding = folder / (pathlib.Path(program).name + ".finding")
-    again = run(program, folder, "--plant", fault, *hang, str(finding))
+    finding = folder / (target[-1] + ".finding")
+    again = run(target, folder, "--plant", fault, *hang, str(finding))
     if again.returncode != 1 or SAID[fault] not in again.stdout:
-        yield f"{program}: the kept input does not show the {fault}:\n{again.stdout}"
-    without = run(program, folder, str(finding))
+        yield f"{target[-1]}: the kept input does not show the {fault}:\n{again.stdout}"
+    without = run(target, folder, str(finding))
     if without.returncode != 0:
-        yield f"{program}: a finding without a fault:\n{without.stdout}"
+        yield f"{target[-1]}: a finding without a fault:\n{without.stdout}"
 
 
 def main():
-    programs = sys.argv[1:]
-    if not programs:
-        sys.exit("usage: planted_faults_test.py PROGRAM...")
+    if len(sys.argv) < 3:
+        sys.exit("usage: planted_faults_test.py PROGRAM TARGET...")
+    program, *names = sys.argv[1:]
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for number, program in enumerate(programs):
+        for number, name in enumerate(names):
             # Crash for every target; the other ways to fail are the driver's, and seen once.
             for fault in SAID if number == 0 else ["crash"]:
-                found += problems(program, fault, pathlib.Path(folder))
-    print("\n".join(found) or f"each of {len(programs)} targets reported its fault")
+                found += problems([program, name], fault, pathlib.Path(folder))
+    print("\n".join(found) or f"each of {len(names)} targets reported its fault")
     return bool(found)
 
 

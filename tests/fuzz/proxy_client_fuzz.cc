@@ -12,7 +12,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/recorder/proxy/loopback.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::proxy_client {
 namespace {
 
 class Everything final : public proxy::RequestPlanner {
@@ -99,4 +99,6 @@ std::vector<std::string> Tokens() {
           "Sec-Fetch-Site: cross-site\r\n"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"proxy_client", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::proxy_client

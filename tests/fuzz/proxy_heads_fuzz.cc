@@ -14,7 +14,7 @@
 #include "schema/trace_context.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::proxy_heads {
 namespace {
 
 using proxy::AnswerHead;
@@ -139,4 +139,6 @@ std::vector<std::string> Tokens() {
           "\t"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"proxy_heads", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::proxy_heads

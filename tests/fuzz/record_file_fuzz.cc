@@ -6,7 +6,7 @@
 #include "store/reader/verify.h"
 #include "tests/fuzz/record_seeds.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::record_file {
 namespace {
 
 void Walk(std::string_view bytes) {
@@ -68,4 +68,6 @@ std::vector<std::string> Tokens() {
           "\xff\xff\xff\xff\xff\xff\xff\xff"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"record_file", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::record_file

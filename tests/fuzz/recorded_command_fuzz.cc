@@ -5,7 +5,7 @@
 #include "schema/recorded_command.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::recorded_command {
 namespace {
 
 using schema::RecordedCommand;
@@ -71,4 +71,6 @@ std::vector<std::string> Tokens() {
           ",",         "\"",          "\\u0000",          "\\ud800", "-1", "1e9", "true"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"recorded_command", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::recorded_command

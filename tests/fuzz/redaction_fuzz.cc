@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/schema/untrusted_input.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::redaction {
 
 void FuzzOne(std::string_view bytes) {
   if (const auto broken = schema::CheckRedaction(bytes)) Broken(*broken);
@@ -58,4 +58,6 @@ std::vector<std::string> Tokens() {
           "AKIAIOSFODNN7EXAMPLE"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"redaction", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::redaction

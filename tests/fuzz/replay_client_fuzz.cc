@@ -17,7 +17,7 @@
 #include "schema/replay_protocol.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::replay_client {
 namespace {
 
 // Accepts, says all it was told to, and hears out the other side.
@@ -147,4 +147,6 @@ std::vector<std::string> Tokens() {
       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"replay_client", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::replay_client

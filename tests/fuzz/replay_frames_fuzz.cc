@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/schema/untrusted_input.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::replay_frames {
 
 void FuzzOne(std::string_view bytes) {
   if (const auto broken = schema::CheckProtocol(bytes)) Broken(*broken);
@@ -56,4 +56,6 @@ std::vector<std::string> Tokens() {
           "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"replay_frames", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::replay_frames

@@ -13,7 +13,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/replayer/tape_builder.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::replay_server {
 namespace {
 
 using replayer::TapeBuilder;
@@ -122,4 +122,6 @@ std::vector<std::string> Tokens() {
   return tokens;
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"replay_server", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::replay_server

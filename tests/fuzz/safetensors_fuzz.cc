@@ -5,7 +5,7 @@
 #include "tests/fuzz/tensor_walk.h"
 #include "tests/local_engine/weights/weight_files.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::safetensors {
 
 using namespace reenact::local_engine;
 
@@ -67,4 +67,6 @@ std::vector<std::string> Tokens() {
           "\xff\xff\xff\xff\xff\xff\xff\x7f"};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"safetensors", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::safetensors

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/local_engine/tokenizer/small_tokenizer.h"
 
-namespace reenact::fuzz {
+namespace reenact::fuzz::tokenizer_json {
 
 using namespace reenact::local_engine;
 
@@ -119,4 +119,6 @@ std::vector<std::string> Tokens() {
           "\"Contiguous\""};
 }
 
-}  // namespace reenact::fuzz
+const bool added = AddTarget({"tokenizer_json", FuzzOne, Seeds, Tokens});
+
+}  // namespace reenact::fuzz::tokenizer_json

@@ -6,17 +6,11 @@
 #include <sstream>
 
 #include "store/reader/store_reader.h"
+#include "tests/store/file_bytes.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {
 namespace {
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 // Bytes that every careless layer changes.
 schema::RecordedRun AwkwardRun(uint8_t number) {
@@ -94,16 +88,17 @@ TEST(Bundle, TheSameContentGivesTheSameBytes) {
   const Bundle bundle = AwkwardBundle();
   ASSERT_TRUE(WriteBundle(bundle, store.path() + "/a", false).ok());
   ASSERT_TRUE(WriteBundle(bundle, store.path() + "/b", false).ok());
-  const std::string bytes = ReadAll(store.path() + "/a");
+  const std::string bytes = reenact::testing::FileBytes(store.path() + "/a");
   EXPECT_GT(bytes.size(), 1000U);
-  EXPECT_EQ(bytes, ReadAll(store.path() + "/b"));
+  EXPECT_EQ(bytes, reenact::testing::FileBytes(store.path() + "/b"));
   // And so does a bundle made of what was read from one.
   auto read = ReadBundle(store.path() + "/a");
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_TRUE(WriteBundle(*read, store.path() + "/c", false).ok());
-  EXPECT_EQ(bytes, ReadAll(store.path() + "/c"));
+  EXPECT_EQ(bytes, reenact::testing::FileBytes(store.path() + "/c"));
   ASSERT_TRUE(WriteBundle(*ReadBundle(store.path() + "/c"), store.path() + "/d", false).ok());
-  EXPECT_EQ(ReadAll(store.path() + "/c"), ReadAll(store.path() + "/d"));
+  EXPECT_EQ(reenact::testing::FileBytes(store.path() + "/c"),
+            reenact::testing::FileBytes(store.path() + "/d"));
 }
 
 TEST(Bundle, AnExistingFileIsKeptUnlessReplaced) {
@@ -113,7 +108,7 @@ TEST(Bundle, AnExistingFileIsKeptUnlessReplaced) {
   Bundle bundle;
   bundle.runs = {SampleRun(1)};
   EXPECT_EQ(WriteBundle(bundle, path, false).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(ReadAll(path), "mine");
+  EXPECT_EQ(reenact::testing::FileBytes(path), "mine");
   EXPECT_TRUE(WriteBundle(bundle, path, true).ok());
   EXPECT_TRUE(ReadBundle(path).ok());
   EXPECT_EQ(WriteBundle(bundle, store.path() + "/nowhere/x", false).code(),
@@ -201,7 +196,8 @@ TEST(Jsonl, SaltsTravelSoThatACopyCommitsToTheSameDigests) {
   ASSERT_TRUE(back.ok()) << back.status();
   ExpectSameBundle(*read, *back);
   ASSERT_TRUE(WriteBundle(*back, store.path() + "/b", false).ok());
-  EXPECT_EQ(ReadAll(store.path() + "/a"), ReadAll(store.path() + "/b"));
+  EXPECT_EQ(reenact::testing::FileBytes(store.path() + "/a"),
+            reenact::testing::FileBytes(store.path() + "/b"));
 }
 
 TEST(Jsonl, RunIdOfZerosIsRefused) {

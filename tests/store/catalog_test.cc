@@ -17,12 +17,6 @@
 namespace reenact::store {
 namespace {
 
-std::unique_ptr<StoreReader> OpenStore(const std::string& path) {
-  auto reader = StoreReader::Open(path);
-  EXPECT_TRUE(reader.ok()) << reader.status();
-  return reader.ok() ? *std::move(reader) : nullptr;
-}
-
 size_t RunCount(const std::string& path) {
   auto list = OpenStore(path)->ListRuns({.include_replays = true});
   EXPECT_TRUE(list.ok()) << list.status();

@@ -43,7 +43,7 @@ bool Eventually(Condition condition) {
   return false;
 }
 
-class EventLogTest : public testing::Test {
+class EventLogTest : public ::testing::Test {
  protected:
   EventLogTest() {
     options_.store_path = disk_.path() + "/store";

@@ -79,7 +79,7 @@ void Record(EventLog* log, Acknowledged::OfThread* told) {
   _exit(1);
 }
 
-class KillWriterTest : public testing::Test {
+class KillWriterTest : public ::testing::Test {
  protected:
   KillWriterTest() {
     options_.store_path = disk_.path() + "/store";

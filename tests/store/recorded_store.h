@@ -15,6 +15,7 @@
 
 #include "schema/record.h"
 #include "store/format/chain.h"
+#include "store/reader/store_reader.h"
 #include "store/store_layout.h"
 #include "store/writer/segment_writer.h"
 
@@ -293,6 +294,12 @@ inline void ExpectSameRun(const schema::RecordedRun& expected, const schema::Rec
     EXPECT_EQ(expected.marks[i].run, actual.marks[i].run);
     EXPECT_EQ(expected.marks[i].title, actual.marks[i].title);
   }
+}
+
+inline std::unique_ptr<StoreReader> OpenStore(const std::string& path) {
+  auto reader = StoreReader::Open(path);
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  return reader.ok() ? *std::move(reader) : nullptr;
 }
 
 }  // namespace reenact::store

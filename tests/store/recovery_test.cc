@@ -22,7 +22,7 @@ AppendRecord AppendTo(Ring* ring) {
   };
 }
 
-class RecoveryTest : public testing::Test {
+class RecoveryTest : public ::testing::Test {
  protected:
   RecoveryTest() {
     layout_.root = disk_.path() + "/store";

@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "store/store_layout.h"
+#include "tests/store/file_bytes.h"
 #include "tests/store/memory_folder.h"
 
 namespace reenact::store {
@@ -35,7 +36,7 @@ RingIdentity Identity() {
   return identity;
 }
 
-class RingTest : public testing::Test {
+class RingTest : public ::testing::Test {
  protected:
   std::unique_ptr<Ring> Make(size_t size = 1 << 20, const RedactionPolicy& policy = {}) {
     std::string why;
@@ -53,13 +54,6 @@ class RingTest : public testing::Test {
     std::vector<RingRecord> records;
     ring->Take(SIZE_MAX, SIZE_MAX, everything, &records);
     return records;
-  }
-
-  static std::string FileBytes(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    return bytes.str();
   }
 
   MemoryFolder folder_;
@@ -168,11 +162,14 @@ TEST_F(RingTest, RewindGivesTheSameRecordsAgain) {
 TEST_F(RingTest, ReleasedBytesAreZeroed) {
   auto ring = Make();
   Append(ring.get(), "a-very-secret-word");
-  EXPECT_NE(FileBytes(ring->path()).find("a-very-secret-word"), std::string::npos);
+  EXPECT_NE(reenact::testing::FileBytes(ring->path()).find("a-very-secret-word"),
+            std::string::npos);
   TakeAll(ring.get());
-  EXPECT_NE(FileBytes(ring->path()).find("a-very-secret-word"), std::string::npos);
+  EXPECT_NE(reenact::testing::FileBytes(ring->path()).find("a-very-secret-word"),
+            std::string::npos);
   ring->Release();
-  EXPECT_EQ(FileBytes(ring->path()).find("a-very-secret-word"), std::string::npos);
+  EXPECT_EQ(reenact::testing::FileBytes(ring->path()).find("a-very-secret-word"),
+            std::string::npos);
 }
 
 TEST_F(RingTest, FileIsOursAloneAndGoesWithItsSpills) {
@@ -193,7 +190,7 @@ TEST_F(RingTest, FileIsOursAloneAndGoesWithItsSpills) {
   ASSERT_EQ(link(ring->path().c_str(), copy.c_str()), 0);
   ring->Remove();
   EXPECT_NE(access(spill.c_str(), F_OK), 0);
-  const std::string bytes = FileBytes(copy);
+  const std::string bytes = reenact::testing::FileBytes(copy);
   EXPECT_EQ(bytes.find_first_not_of('\0'), std::string::npos) << "zeroed before it is unlinked";
 }
 
@@ -310,7 +307,7 @@ TEST_F(RingTest, GarbageIsNoRing) {
   ring.reset();
   const std::string path = Ring::FindFor(Identity().store_path).at(0);
   for (const size_t offset : {0u, 8u, 12u, 16u, 24u, 32u, 40u}) {
-    std::string bytes = FileBytes(path);
+    std::string bytes = reenact::testing::FileBytes(path);
     bytes[offset + 3] = '\x7f';
     const std::string damaged = path + ".damaged";
     std::ofstream(damaged, std::ios::binary) << bytes;
@@ -342,7 +339,7 @@ TEST_F(RingTest, OverwrittenMemoryLosesItsChunkAndSaysSo) {
   ring->LetGo();
   ring.reset();
   const std::string path = Ring::FindFor(Identity().store_path).at(0);
-  std::string bytes = FileBytes(path);
+  std::string bytes = reenact::testing::FileBytes(path);
   const size_t victim = bytes.find(std::string(2000, 'a')) - 24;
   for (size_t i = 8; i < 12; ++i) bytes[victim + i] = '\xff';  // The size of the first record.
   std::ofstream(path, std::ios::binary) << bytes;

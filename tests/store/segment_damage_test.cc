@@ -11,17 +11,11 @@
 #include "store/reader/bundle.h"
 #include "store/reader/store_reader.h"
 #include "store/reader/verify.h"
+#include "tests/store/file_bytes.h"
 #include "tests/store/recorded_store.h"
 
 namespace reenact::store {
 namespace {
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 std::string Flipped(std::string bytes, uint32_t seed) {
   std::mt19937 random(seed);
@@ -44,7 +38,7 @@ schema::RecordedRun WithoutRemarks(schema::RecordedRun recorded) {
   return recorded;
 }
 
-class Damage : public testing::Test {
+class Damage : public ::testing::Test {
  protected:
   Damage() {
     for (uint8_t number = 1; number <= 3; ++number) {
@@ -86,7 +80,7 @@ class Damage : public testing::Test {
   }
 
   void Mutate(const std::string& path, uint32_t seeds) {
-    const std::string original = ReadAll(path);
+    const std::string original = reenact::testing::FileBytes(path);
     const std::string mutated = store_.path() + "/mutated.db";
     int whole = 0;
     for (uint32_t seed = 1; seed <= seeds; ++seed) {

@@ -14,6 +14,7 @@
 #include "store/format/posix_file.h"
 #include "store/format/sqlite.h"
 #include "store/writer/segment_writer.h"
+#include "tests/store/file_bytes.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/segment_oracle.h"
 #include "tests/support/temp_folder.h"
@@ -22,12 +23,6 @@ namespace reenact::store {
 namespace {
 
 using namespace reenact::testing;  // NOLINT(google-build-using-namespace)
-
-std::string FileBytes(const std::string& path) {
-  std::string bytes;
-  EXPECT_EQ(ReadWholeFile(path, size_t{1} << 30, &bytes), 0);
-  return bytes;
-}
 
 class SegmentFileTest : public ::testing::Test {
  protected:

@@ -12,6 +12,7 @@
 #include "store/format/body_codec.h"
 #include "store/format/chain.h"
 #include "store/format/posix_file.h"
+#include "tests/store/file_bytes.h"
 #include "tests/store/segment_samples.h"
 #include "tests/support/segment_oracle.h"
 #include "tests/support/temp_folder.h"
@@ -20,12 +21,6 @@ namespace reenact::store {
 namespace {
 
 using namespace reenact::testing;  // NOLINT(google-build-using-namespace)
-
-std::string FileBytes(const std::string& path) {
-  std::string bytes;
-  EXPECT_EQ(ReadWholeFile(path, size_t{1} << 30, &bytes), 0);
-  return bytes;
-}
 
 void ExpectSameEvent(const schema::Event& stored, const schema::Event& given) {
   EXPECT_EQ(stored.sequence, given.sequence);

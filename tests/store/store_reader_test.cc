@@ -16,12 +16,6 @@
 namespace reenact::store {
 namespace {
 
-std::unique_ptr<StoreReader> OpenStore(const std::string& path) {
-  auto reader = StoreReader::Open(path);
-  EXPECT_TRUE(reader.ok()) << reader.status();
-  return reader.ok() ? *std::move(reader) : nullptr;
-}
-
 TEST(StoreReader, WhatWasWrittenIsReadBack) {
   RecordedStore store;
   auto writer = store.NewSegment();
@@ -357,7 +351,7 @@ void InDyingProcess(const std::function<void()>& body) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     body();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

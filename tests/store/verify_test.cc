@@ -21,7 +21,7 @@ VerifyReport Verify(const std::string& path) {
 }
 
 // A store with two sealed segments of two runs each.
-class StoreVerification : public testing::Test {
+class StoreVerification : public ::testing::Test {
  protected:
   StoreVerification() {
     for (uint8_t segment = 0; segment < 2; ++segment) {
