@@ -9,12 +9,8 @@
 namespace reenact::schema {
 namespace {
 
-const DialectSample& Stream() {
+const DialectSample& StreamedMessage() {
   return SampleNamed("message_stream");
-}
-
-std::string EndOf(const ModelView& view) {
-  return DescribeEnd(view.end_state, view.end_detail);
 }
 
 std::string Start(std::string_view usage = R"({"input_tokens":25,"output_tokens":1})") {
@@ -66,7 +62,7 @@ TEST(AnthropicView, BlocksBecomeOneChoice) {
 }
 
 TEST(AnthropicView, WholeInputIsCountedAsOpenAiCountsIt) {
-  const Usage usage = View(Stream()).usage;
+  const Usage usage = View(StreamedMessage()).usage;
   EXPECT_EQ(usage.prompt_tokens, 135);  // 25 from no cache, 10 into it, 100 out of it.
   EXPECT_EQ(usage.cached_tokens, 100);
   EXPECT_EQ(usage.cache_write_tokens, 10);
@@ -76,8 +72,8 @@ TEST(AnthropicView, WholeInputIsCountedAsOpenAiCountsIt) {
 }
 
 TEST(AnthropicView, UsageIsARunningTotal) {
-  const ModelView view =
-      ViewWith(Stream(), Start() + Text("a") + End("end_turn", R"({"output_tokens":7})") +
+  const ModelView view = ViewWith(
+      StreamedMessage(), Start() + Text("a") + End("end_turn", R"({"output_tokens":7})") +
                              End("end_turn", R"({"input_tokens":30,"output_tokens":15})") + kStop);
   EXPECT_EQ(view.usage.prompt_tokens, 30);
   EXPECT_EQ(view.usage.completion_tokens, 15);
@@ -85,7 +81,7 @@ TEST(AnthropicView, UsageIsARunningTotal) {
 }
 
 TEST(AnthropicView, RequestIsReadAsMessages) {
-  const ModelView view = View(Stream());
+  const ModelView view = View(StreamedMessage());
   ASSERT_EQ(view.messages.size(), 5u);
   EXPECT_EQ(view.messages[0].role, "system");
   EXPECT_EQ(view.messages[0].text, "Be brief.");
@@ -98,7 +94,7 @@ TEST(AnthropicView, RequestIsReadAsMessages) {
 
 TEST(AnthropicView, ToolInputWithoutDeltasIsTheEmptyObject) {
   const std::string block = Block(R"({"type":"tool_use","id":"t","name":"now","input":{}})", "");
-  const ModelView view = ViewWith(Stream(), Start() + block + End("tool_use") + kStop);
+  const ModelView view = ViewWith(StreamedMessage(), Start() + block + End("tool_use") + kStop);
   EXPECT_EQ(view.choices[0].tool_calls[0].arguments, "{}");
   EXPECT_EQ(view.choices[0].content, std::nullopt);
   EXPECT_TRUE(view.anomalies.empty());
@@ -109,7 +105,7 @@ TEST(AnthropicView, InputThatIsNoJsonIsKeptAndNamed) {
   const std::string block =
       Block(R"({"type":"tool_use","id":"t","name":"now","input":{}})",
             Delta(R"({"type":"input_json_delta","partial_json":"{\"zone\": \"Os"})"));
-  const ModelView view = ViewWith(Stream(), Start() + block + End("max_tokens") + kStop);
+  const ModelView view = ViewWith(StreamedMessage(), Start() + block + End("max_tokens") + kStop);
   EXPECT_EQ(view.choices[0].tool_calls[0].arguments, R"({"zone": "Os)");
   EXPECT_TRUE(Has(view.anomalies, "tool_input_invalid"));
 }
@@ -119,14 +115,14 @@ TEST(AnthropicView, SignatureIsSetNotAppended) {
                                   Delta(R"({"type":"thinking_delta","thinking":"t"})") +
                                       Delta(R"({"type":"signature_delta","signature":"A"})") +
                                       Delta(R"({"type":"signature_delta","signature":"B"})"));
-  const ModelView view = ViewWith(Stream(), Start() + block + End("end_turn") + kStop);
+  const ModelView view = ViewWith(StreamedMessage(), Start() + block + End("end_turn") + kStop);
   EXPECT_EQ(view.choices[0].sealed_reasoning, (std::vector<std::string>{"B"}));
 }
 
 // cases/reports.md 8
 TEST(AnthropicView, ErrorInsideA200IsAProviderError) {
   const ModelView view = ViewWith(
-      Stream(),
+      StreamedMessage(),
       Start() + Text("It ") +
           "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
           "\"message\":\"busy\"},\"request_id\":\"req_1\"}\n\n");
@@ -145,57 +141,60 @@ TEST(AnthropicView, ErrorDocumentNamesItsType) {
 }
 
 TEST(AnthropicView, StreamThatStopsIsTruncated) {
-  EXPECT_EQ(EndOf(ViewWith(Stream(), Start() + Text("a"))), "truncated:no_terminal_event");
+  EXPECT_EQ(EndOf(ViewWith(StreamedMessage(), Start() + Text("a"))), "truncated:no_terminal_event");
   const std::string body = Start() + Text("a") + End("end_turn");
-  EXPECT_EQ(EndOf(ViewWith(Stream(), body.substr(0, body.size() - 20))),
+  EXPECT_EQ(EndOf(ViewWith(StreamedMessage(), body.substr(0, body.size() - 20))),
             "truncated:cut_inside_record");
 }
 
 // cases/reports.md 7: a reason without an end mark is an end.
 TEST(AnthropicView, ReasonWithoutMessageStopIsComplete) {
-  const ModelView view = ViewWith(Stream(), Start() + Text("a") + End("end_turn"));
+  const ModelView view = ViewWith(StreamedMessage(), Start() + Text("a") + End("end_turn"));
   EXPECT_EQ(EndOf(view), "complete");
   EXPECT_FALSE(view.end_marker);
   EXPECT_TRUE(Has(view.anomalies, "missing_message_stop"));
 }
 
 TEST(AnthropicView, RefusalIsToldWithItsCategory) {
-  const ModelView view = ViewWith(
-      Stream(), Start() +
-                    TypedEvent("message_delta",
-                               R"("delta":{"stop_reason":"refusal","stop_details":{)"
-                               R"("type":"refusal","category":"cyber","explanation":"No."}})") +
-                    kStop);
+  const ModelView view =
+      ViewWith(StreamedMessage(),
+               Start() +
+                   TypedEvent("message_delta",
+                              R"("delta":{"stop_reason":"refusal","stop_details":{)"
+                              R"("type":"refusal","category":"cyber","explanation":"No."}})") +
+                   kStop);
   EXPECT_EQ(view.choices[0].finish_reason, "refusal");
   EXPECT_EQ(view.choices[0].refusal, "No.");
   EXPECT_EQ(view.facts, (Tags{{"stop_details.category", "cyber"}}));
 }
 
 TEST(AnthropicView, StopSequenceIsKept) {
-  const ModelView view = ViewWith(
-      Stream(), Start() + Text("a") +
-                    TypedEvent("message_delta",
-                               R"("delta":{"stop_reason":"stop_sequence","stop_sequence":"###"})") +
-                    kStop);
+  const ModelView view =
+      ViewWith(StreamedMessage(),
+               Start() + Text("a") +
+                   TypedEvent("message_delta",
+                              R"("delta":{"stop_reason":"stop_sequence","stop_sequence":"###"})") +
+                   kStop);
   EXPECT_EQ(view.choices[0].stopped_at, "###");
 }
 
 TEST(AnthropicView, WhatClientsStumbleOverIsNamed) {
-  std::string nameless = Stream().body;
+  std::string nameless = StreamedMessage().body;
   for (size_t at; (at = nameless.find("event: ")) != std::string::npos;) {
     nameless.erase(at, nameless.find('\n', at) + 1 - at);
   }
-  const ModelView view = ViewWith(Stream(), nameless);
+  const ModelView view = ViewWith(StreamedMessage(), nameless);
   EXPECT_TRUE(Has(view.anomalies, "event_name_missing"));
   EXPECT_EQ(view.choices[0].content, "Let me see.");
   EXPECT_TRUE(
-      Has(ViewWith(Stream(), Start() + Start() + Text("a") + End("end_turn") + kStop).anomalies,
+      Has(ViewWith(StreamedMessage(), Start() + Start() + Text("a") + End("end_turn") + kStop)
+              .anomalies,
           "second_message_start"));
-  EXPECT_TRUE(
-      Has(ViewWith(Stream(), Start() + TypedEvent("new_event", R"("a":1)") + kStop).anomalies,
-          "unknown_event"));
-  const ModelView no_start =
-      ViewWith(Stream(), Delta(R"({"type":"text_delta","text":"a"})") + End("end_turn") + kStop);
+  EXPECT_TRUE(Has(
+      ViewWith(StreamedMessage(), Start() + TypedEvent("new_event", R"("a":1)") + kStop).anomalies,
+      "unknown_event"));
+  const ModelView no_start = ViewWith(
+      StreamedMessage(), Delta(R"({"type":"text_delta","text":"a"})") + End("end_turn") + kStop);
   EXPECT_EQ(no_start.choices[0].content, "a");
   EXPECT_TRUE(Has(no_start.anomalies, "block_without_start"));
 }
@@ -212,7 +211,7 @@ TEST(AnthropicView, CountOfTokensIsNoMessage) {
 
 // cases/reports.md 38: frames of Bedrock's are kept, not read.
 TEST(AnthropicView, BinaryFramesAreNotTakenForAnError) {
-  DialectSample bedrock = Stream();
+  DialectSample bedrock = StreamedMessage();
   bedrock.call.provider = "bedrock";
   bedrock.call.endpoint =
       "https://bedrock-runtime.us-east-1.amazonaws.com/model/"

@@ -80,6 +80,10 @@ inline bool Has(const std::vector<std::string>& anomalies, std::string_view name
   return std::find(anomalies.begin(), anomalies.end(), name) != anomalies.end();
 }
 
+inline std::string EndOf(const ModelView& view) {
+  return DescribeEnd(view.end_state, view.end_detail);
+}
+
 // Everything that a view says, as text, to compare two of them.
 std::string Describe(const ModelView& view);
 

@@ -14,12 +14,8 @@
 namespace reenact::schema {
 namespace {
 
-const ChatCall kJson = {.request = R"({"model":"m","messages":[]})",
-                        .headers = {{"content-type", "application/json"}}};
-
-std::string EndOf(const ModelView& view) {
-  return DescribeEnd(view.end_state, view.end_detail);
-}
+const ChatCall kUnstreamed = {.request = R"({"model":"m","messages":[]})",
+                              .headers = {{"content-type", "application/json"}}};
 
 TEST(ChatEnding, EndMarkIsComplete) {
   const ModelView view = View(TextChunk("a") + FinishChunk() + kDone);
@@ -133,23 +129,25 @@ TEST(ChatEnding, DocumentThatWasCutIsTruncated) {
       R"({"choices":[{"index":0,"finish_reason":"stop","message":{"content":"caf)"
       "\xc3\xa9"
       R"("}}]})";
-  EXPECT_EQ(EndOf(View(whole, kJson)), "complete");
+  EXPECT_EQ(EndOf(View(whole, kUnstreamed)), "complete");
   for (size_t size = 1; size < whole.size(); ++size) {
-    const ModelView view = View(whole.substr(0, size), kJson);
+    const ModelView view = View(whole.substr(0, size), kUnstreamed);
     EXPECT_EQ(EndOf(view), "truncated:cut_inside_document") << size;
     EXPECT_FALSE(view.end_marker);
   }
-  EXPECT_TRUE(Has(View(whole.substr(0, whole.find('\xa9')), kJson).anomalies, "incomplete_utf8"));
+  EXPECT_TRUE(
+      Has(View(whole.substr(0, whole.find('\xa9')), kUnstreamed).anomalies, "incomplete_utf8"));
 }
 
 TEST(ChatEnding, DocumentThatIsMalformedIsAProviderError) {
-  EXPECT_EQ(EndOf(View(R"({"choices" []})", kJson)), "provider_error:malformed_body");
-  EXPECT_EQ(EndOf(View(R"({"choices":[]}{"choices":[]})", kJson)), "provider_error:malformed_body");
+  EXPECT_EQ(EndOf(View(R"({"choices" []})", kUnstreamed)), "provider_error:malformed_body");
+  EXPECT_EQ(EndOf(View(R"({"choices":[]}{"choices":[]})", kUnstreamed)),
+            "provider_error:malformed_body");
 }
 
 TEST(ChatEnding, DeepNestingIsRefusedNotFollowed) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_TRUE(Has(View(deep, kJson).anomalies, "json_error"));
+  EXPECT_TRUE(Has(View(deep, kUnstreamed).anomalies, "json_error"));
   EXPECT_TRUE(Has(View("data: " + deep + "\n\n" + kDone).anomalies, "json_error:event=0"));
 }
 
@@ -213,7 +211,7 @@ TEST(ChatEnding, LastAttemptIsTheAnswer) {
 
 // cases/reports.md 28
 TEST(ChatEnding, EncodedBodiesAreNamedAndNotRead) {
-  ChatCall call = kJson;
+  ChatCall call = kUnstreamed;
   call.headers.emplace_back("Content-Encoding", "gzip");
   const ModelView gzip = View(std::string("\x1f\x8b\x08\x00", 4) + "rest", call);
   EXPECT_TRUE(Has(gzip.anomalies, "content_encoding:gzip"));
@@ -228,21 +226,21 @@ TEST(ChatEnding, EncodedBodiesAreNamedAndNotRead) {
 }
 
 TEST(ChatEnding, StreamsAreFoundWhateverTheContentTypeSays) {
-  EXPECT_EQ(View(TextChunk("a") + FinishChunk() + kDone, kJson).choices[0].content, "a");
+  EXPECT_EQ(View(TextChunk("a") + FinishChunk() + kDone, kUnstreamed).choices[0].content, "a");
   const ModelView error = View(R"({"error":{"message":"m","type":"t"}})", {.status = 400});
   EXPECT_EQ(error.error_kind, "t");
 }
 
 TEST(ChatEnding, LineDelimitedJsonIsNoChatAnswer) {
   const std::string body = "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true}\n";
-  const ModelView as_chat = View(body, kJson);
+  const ModelView as_chat = View(body, kUnstreamed);
   EXPECT_TRUE(Has(as_chat.anomalies, "ndjson"));
   EXPECT_TRUE(as_chat.choices.empty());
   EXPECT_EQ(EndOf(as_chat), "complete");
 }
 
 TEST(ChatEnding, UnknownDialectStillHasAStatus) {
-  ChatCall call = kJson;
+  ChatCall call = kUnstreamed;
   call.endpoint = "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova/converse";
   call.provider = "bedrock";
   call.status = 529;

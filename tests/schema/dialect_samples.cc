@@ -5,7 +5,7 @@
 namespace reenact::schema {
 namespace {
 
-const Headers kJson = {{"content-type", "application/json"}};
+const Headers kJsonHeaders = {{"content-type", "application/json"}};
 const Headers kEvents = {{"content-type", "text/event-stream"}};
 const Headers kLines = {{"content-type", "application/x-ndjson"}};
 
@@ -14,7 +14,7 @@ DialectSample Completion() {
       "completion",
       ModelDialect::kOpenAiCompletions,
       {.request = R"({"model":"gpt-3.5-turbo-instruct","prompt":"Once","logprobs":2})",
-       .headers = kJson,
+       .headers = kJsonHeaders,
        .endpoint = "https://api.openai.com/v1/completions"},
       R"({"id":"cmpl-1","object":"text_completion","created":1764400000,"model":"gpt-3.5-turbo-instruct",
           "system_fingerprint":"fp_44","choices":[{"index":0,"text":" upon a","finish_reason":"length",
@@ -46,7 +46,7 @@ DialectSample Embeddings() {
   return {"embeddings",
           ModelDialect::kOpenAiEmbeddings,
           {.request = R"({"model":"text-embedding-3-small","input":["refund","policy"]})",
-           .headers = kJson,
+           .headers = kJsonHeaders,
            .endpoint = "https://api.openai.com/v1/embeddings"},
           R"({"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.2,0.3]},
           {"object":"embedding","index":1,"embedding":[0.0,0.5,0.25]}],
@@ -61,7 +61,7 @@ ChatCall ResponsesCall(bool stream) {
       "include":["message.output_text.logprobs"],"stream":)";
   request += stream ? "true}" : "false}";
   return {.request = request,
-          .headers = stream ? kEvents : kJson,
+          .headers = stream ? kEvents : kJsonHeaders,
           .endpoint = "https://api.openai.com/v1/responses"};
 }
 
@@ -152,7 +152,7 @@ ChatCall MessagesCall(bool stream) {
         {"type":"text","text":"Well?"}]}],"stream":)";
   request += stream ? "true}" : "false}";
   return {.request = request,
-          .headers = stream ? kEvents : kJson,
+          .headers = stream ? kEvents : kJsonHeaders,
           .provider = "anthropic",
           .endpoint = "https://api.anthropic.com/v1/messages"};
 }
@@ -228,7 +228,7 @@ constexpr std::string_view kSecondPiece =
 
 DialectSample Gemini() {
   return {
-      "gemini", ModelDialect::kGemini, GeminiCall("generateContent", kJson),
+      "gemini", ModelDialect::kGemini, GeminiCall("generateContent", kJsonHeaders),
       R"({"candidates":[{"content":{"role":"model","parts":[{"text":"Look it up.","thought":true},
       {"text":"It","thoughtSignature":"CiQB"},{"text":" rains."},
       {"functionCall":{"id":"f1","name":"alarm","args":{"at":7}}}]},"finishReason":"STOP",
@@ -249,7 +249,7 @@ DialectSample GeminiEvents() {
 }
 
 DialectSample GeminiList() {
-  return {"gemini_list", ModelDialect::kGemini, GeminiCall("streamGenerateContent", kJson),
+  return {"gemini_list", ModelDialect::kGemini, GeminiCall("streamGenerateContent", kJsonHeaders),
           "[" + std::string(kFirstPiece) + "\n,\r\n" + std::string(kSecondPiece) + "\n]"};
 }
 
@@ -260,7 +260,7 @@ ChatCall OllamaCall(bool stream) {
       {"role":"tool","tool_name":"place","content":"Oslo"}],"options":{"seed":1})";
   request += stream ? "}" : R"(,"stream":false})";
   return {.request = request,
-          .headers = stream ? kLines : kJson,
+          .headers = stream ? kLines : kJsonHeaders,
           .provider = "ollama",
           .endpoint = "http://localhost:11434/api/chat"};
 }

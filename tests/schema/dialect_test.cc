@@ -58,7 +58,7 @@ TEST(Dialect, ShapeTellsWhereThereIsNoEndpoint) {
             ModelDialect::kUnknown);
 }
 
-struct Row {
+struct CallRow {
   HttpCall call;
   ModelDialect dialect;
   std::string provider;
@@ -70,7 +70,7 @@ std::string Say(const CallKind& kind) {
          kind.provider + ": " + kind.name;
 }
 
-std::vector<Row> ModelCalls() {
+std::vector<CallRow> ModelCalls() {
   using D = ModelDialect;
   return {
       {{"POST", "api.openai.com", "", "/v1/chat/completions", kChat},
@@ -175,7 +175,7 @@ std::vector<Row> ModelCalls() {
 }
 
 TEST(ClassifyCall, CallsOfAModelAreTold) {
-  for (const Row& row : ModelCalls()) {
+  for (const CallRow& row : ModelCalls()) {
     CallKind expected{Boundary::kModel, row.dialect, row.provider, row.name};
     EXPECT_EQ(Say(ClassifyCall(row.call)), Say(expected)) << row.call.target;
   }
@@ -183,7 +183,7 @@ TEST(ClassifyCall, CallsOfAModelAreTold) {
 
 // Recorder, replay server and views must agree: cases/replay.md 4.
 TEST(ClassifyCall, ViewsSeeTheSameDialect) {
-  for (const Row& row : ModelCalls()) {
+  for (const CallRow& row : ModelCalls()) {
     const CallKind kind = ClassifyCall(row.call);
     EXPECT_EQ(DialectOf(kind.provider, row.call.target, row.call.body), kind.dialect)
         << row.call.target;
@@ -195,7 +195,7 @@ TEST(ClassifyCall, ViewsSeeTheSameDialect) {
 
 // The server that answers from a tape listens elsewhere, and is told no route.
 TEST(ClassifyCall, NameAndBoundaryOfAModelCallDoNotHangOnTheHost) {
-  for (Row row : ModelCalls()) {
+  for (CallRow row : ModelCalls()) {
     if (row.provider == "bedrock" && row.dialect == ModelDialect::kUnknown) continue;
     const CallKind recorded = ClassifyCall(row.call);
     row.call.host = "127.0.0.1:40123";

@@ -13,10 +13,6 @@ const DialectSample& Events() {
   return SampleNamed("gemini_events");
 }
 
-std::string EndOf(const ModelView& view) {
-  return DescribeEnd(view.end_state, view.end_detail);
-}
-
 std::string Event(std::string_view members) {
   return "data: {" + std::string(members) + "}\r\n\r\n";
 }

@@ -10,7 +10,7 @@
 namespace reenact::schema {
 namespace {
 
-struct Row {
+struct NameRow {
   const char* provider;
   const char* model;
   Pinning pinning;
@@ -20,11 +20,11 @@ constexpr Pinning kPinned = Pinning::kPinned;
 constexpr Pinning kFloating = Pinning::kFloating;
 constexpr Pinning kUndetermined = Pinning::kUndetermined;
 
-std::ostream& operator<<(std::ostream& out, const Row& row) {
+std::ostream& operator<<(std::ostream& out, const NameRow& row) {
   return out << row.provider << " " << row.model;
 }
 
-class ModelNames : public testing::TestWithParam<Row> {};
+class ModelNames : public testing::TestWithParam<NameRow> {};
 
 TEST_P(ModelNames, AreClassifiedAsTheProviderDocuments) {
   const ModelNameClass result = ClassifyModelName(GetParam().provider, GetParam().model);
@@ -33,7 +33,7 @@ TEST_P(ModelNames, AreClassifiedAsTheProviderDocuments) {
   EXPECT_FALSE(result.evidence.empty());
 }
 
-constexpr Row kOpenAi[] = {
+constexpr NameRow kOpenAi[] = {
     {"openai", "gpt-4o-2024-08-06", kPinned},
     {"openai", "gpt-4-0613", kPinned},
     {"openai", "gpt-4-1106-preview", kPinned},
@@ -63,7 +63,7 @@ constexpr Row kOpenAi[] = {
     {"openai", "fast-latest", kFloating},
 };
 
-constexpr Row kAnthropic[] = {
+constexpr NameRow kAnthropic[] = {
     {"anthropic", "claude-sonnet-4-5-20250929", kPinned},
     {"anthropic", "claude-3-5-sonnet-20241022", kPinned},
     {"anthropic", "claude-opus-4-6", kPinned},
@@ -80,7 +80,7 @@ constexpr Row kAnthropic[] = {
     {"anthropic", "claude-haiku-4-20251301", kUndetermined},
 };
 
-constexpr Row kBedrock[] = {
+constexpr NameRow kBedrock[] = {
     {"bedrock", "us.anthropic.claude-3-5-sonnet-20241022-v2:0", kPinned},
     {"bedrock", "us-gov.anthropic.claude-3-haiku-20240307-v1:0", kPinned},
     {"bedrock", "amazon.nova-pro-v1:0", kPinned},
@@ -93,7 +93,7 @@ constexpr Row kBedrock[] = {
     {"bedrock", "meta.llama", kUndetermined},
 };
 
-constexpr Row kGoogle[] = {
+constexpr NameRow kGoogle[] = {
     {"vertex", "claude-3-5-sonnet@20240620", kPinned},
     {"vertex", "gemini-2.0-flash-001", kPinned},
     {"vertex", "claude-sonnet-4@default", kFloating},
@@ -110,7 +110,7 @@ constexpr Row kGoogle[] = {
     {"gemini", "gemini-3.5-flash", kUndetermined},
 };
 
-constexpr Row kOthers[] = {
+constexpr NameRow kOthers[] = {
     {"azure", "gpt-4o-2024-08-06", kUndetermined},  // A deployment may have any name.
     {"azure", "refunds-prod", kUndetermined},
     {"mistral", "mistral-large-2411", kPinned},
@@ -134,7 +134,7 @@ constexpr Row kOthers[] = {
 };
 
 // The provider is not always known; and clients call other servers by "openai".
-constexpr Row kByName[] = {
+constexpr NameRow kByName[] = {
     {"", "gpt-4o", kFloating},
     {"", "gpt-4o-2024-08-06", kPinned},
     {"", "o1", kFloating},

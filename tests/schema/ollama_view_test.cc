@@ -9,16 +9,12 @@
 namespace reenact::schema {
 namespace {
 
-const DialectSample& Stream() {
+const DialectSample& StreamedOllama() {
   return SampleNamed("ollama_stream");
 }
 
-std::string EndOf(const ModelView& view) {
-  return DescribeEnd(view.end_state, view.end_detail);
-}
-
 TEST(OllamaView, LinesBecomeOneChoice) {
-  const ModelView view = View(Stream());
+  const ModelView view = View(StreamedOllama());
   ASSERT_EQ(view.choices.size(), 1u);
   EXPECT_EQ(view.choices[0].content, "It rains.");
   EXPECT_EQ(view.choices[0].reasoning, "Look it up.");
@@ -35,7 +31,7 @@ TEST(OllamaView, LinesBecomeOneChoice) {
 }
 
 TEST(OllamaView, RequestIsReadAsMessages) {
-  const ModelView view = View(Stream());
+  const ModelView view = View(StreamedOllama());
   ASSERT_EQ(view.messages.size(), 3u);
   EXPECT_EQ(view.messages[1].tool_calls[0].name, "place");
   EXPECT_EQ(view.messages[2].tool_call_id, "place");
@@ -53,28 +49,30 @@ TEST(OllamaView, LogprobsOfALineAreRead) {
 
 // The status was sent before anything went wrong.
 TEST(OllamaView, ErrorLineInsideA200IsAProviderError) {
-  const std::string first = Stream().body.substr(0, Stream().body.find('\n') + 1);
-  const ModelView view = ViewWith(Stream(), first + "{\"error\":\"out of memory\"}\n");
+  const std::string first = StreamedOllama().body.substr(0, StreamedOllama().body.find('\n') + 1);
+  const ModelView view = ViewWith(StreamedOllama(), first + "{\"error\":\"out of memory\"}\n");
   EXPECT_EQ(EndOf(view), "provider_error:error");
   EXPECT_EQ(view.error_message, "out of memory");
   EXPECT_EQ(view.choices[0].reasoning, "Look it up.");
 }
 
 TEST(OllamaView, StreamThatStopsIsTruncated) {
-  const std::string& body = Stream().body;
+  const std::string& body = StreamedOllama().body;
   const size_t second = body.find('\n') + 1;
-  EXPECT_EQ(EndOf(ViewWith(Stream(), body.substr(0, second))), "truncated:no_terminal_event");
-  EXPECT_EQ(EndOf(ViewWith(Stream(), body.substr(0, second + 30))), "truncated:cut_inside_record");
+  EXPECT_EQ(EndOf(ViewWith(StreamedOllama(), body.substr(0, second))),
+            "truncated:no_terminal_event");
+  EXPECT_EQ(EndOf(ViewWith(StreamedOllama(), body.substr(0, second + 30))),
+            "truncated:cut_inside_record");
   // Also where a proxy in between lost the content type.
-  DialectSample plain = Stream();
+  DialectSample plain = StreamedOllama();
   plain.call.headers.clear();
   EXPECT_EQ(EndOf(ViewWith(plain, body.substr(0, second))), "truncated:no_terminal_event");
   EXPECT_EQ(EndOf(View(plain)), "complete");
 }
 
 TEST(OllamaView, LineThatIsNoJsonIsNamed) {
-  const ModelView view =
-      ViewWith(Stream(), "{\"message\":{\"content\":\"a\"}\nnot json\n" + Stream().body);
+  const ModelView view = ViewWith(
+      StreamedOllama(), "{\"message\":{\"content\":\"a\"}\nnot json\n" + StreamedOllama().body);
   EXPECT_TRUE(Has(view.anomalies, "json_error:event=0"));
   EXPECT_TRUE(Has(view.anomalies, "json_error:event=1"));
   EXPECT_EQ(view.choices[0].content, "It rains.");

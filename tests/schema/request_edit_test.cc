@@ -10,7 +10,7 @@
 namespace reenact::schema {
 namespace {
 
-std::string Canonical(std::string_view json) {
+std::string CanonicalForm(std::string_view json) {
   const std::unique_ptr<JsonDocument> document = JsonDocument::Parse(json);
   return document ? CanonicalJson(document->root()) : "no JSON";
 }
@@ -22,7 +22,7 @@ std::string Edited(std::string_view json, std::string_view edit) {
   const std::optional<std::string> sent = ApplyEdit(json, &*parsed);
   if (!sent) return "leads nowhere";
   const Tags facts = {{"method", "POST"}, {std::string(kRequestEditsFact), EncodeEdits({*parsed})}};
-  EXPECT_EQ(Canonical(WithoutEdits(*sent, facts)), Canonical(json)) << edit;
+  EXPECT_EQ(CanonicalForm(WithoutEdits(*sent, facts)), CanonicalForm(json)) << edit;
   return *sent;
 }
 

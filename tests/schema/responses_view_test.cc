@@ -9,12 +9,8 @@
 namespace reenact::schema {
 namespace {
 
-const DialectSample& Stream() {
+const DialectSample& StreamedResponse() {
   return SampleNamed("response_stream");
-}
-
-std::string EndOf(const ModelView& view) {
-  return DescribeEnd(view.end_state, view.end_detail);
 }
 
 std::string Created() {
@@ -58,7 +54,7 @@ TEST(ResponsesView, ItemsBecomeOneChoice) {
 }
 
 TEST(ResponsesView, RequestIsReadAsMessages) {
-  const ModelView view = View(Stream());
+  const ModelView view = View(StreamedResponse());
   ASSERT_EQ(view.messages.size(), 4u);
   EXPECT_EQ(view.messages[0].role, "system");
   EXPECT_EQ(view.messages[1].text, "Weather?");
@@ -71,10 +67,10 @@ TEST(ResponsesView, RequestIsReadAsMessages) {
 
 // Only the last event has the bytes of its tokens.
 TEST(ResponsesView, TheLastEventDecides) {
-  const ModelView view = View(Stream());
+  const ModelView view = View(StreamedResponse());
   EXPECT_EQ(view.choices[0].logprobs.tokens[1].chosen.bytes, "é");
   const ModelView other = ViewWith(
-      Stream(),
+      StreamedResponse(),
       Created() + TextDelta("It rains") +
           Ended(
               "completed",
@@ -84,8 +80,9 @@ TEST(ResponsesView, TheLastEventDecides) {
 }
 
 TEST(ResponsesView, WhatWasStreamedStandsWhereTheLastEventHasNoOutput) {
-  const ModelView view = ViewWith(Stream(), Created() + TextDelta("It ") + TextDelta("rains") +
-                                                Ended("completed", R"("output":[])"));
+  const ModelView view =
+      ViewWith(StreamedResponse(), Created() + TextDelta("It ") + TextDelta("rains") +
+                                       Ended("completed", R"("output":[])"));
   EXPECT_EQ(view.choices[0].content, "It rains");
   EXPECT_FALSE(Has(view.anomalies, "final_text_differs"));
 }
@@ -93,14 +90,14 @@ TEST(ResponsesView, WhatWasStreamedStandsWhereTheLastEventHasNoOutput) {
 TEST(ResponsesView, DoneEventsReplaceWhatWasAppended) {
   const std::string done = TypedEvent("response.output_text.done",
                                       R"("output_index":0,"content_index":0,"text":"It rains")");
-  const ModelView view = ViewWith(
-      Stream(), Created() + TextDelta("It r") + done + Ended("completed", R"("output":[])"));
+  const ModelView view = ViewWith(StreamedResponse(), Created() + TextDelta("It r") + done +
+                                                          Ended("completed", R"("output":[])"));
   EXPECT_EQ(view.choices[0].content, "It rains");
 }
 
 // The official client ends here without a word.
 TEST(ResponsesView, StreamWithoutATerminalEventIsTruncated) {
-  const ModelView view = ViewWith(Stream(), Created() + TextDelta("It "));
+  const ModelView view = ViewWith(StreamedResponse(), Created() + TextDelta("It "));
   EXPECT_EQ(EndOf(view), "truncated:no_terminal_event");
   EXPECT_EQ(view.choices[0].content, "It ");
   EXPECT_EQ(view.choices[0].finish_reason, "");
@@ -108,17 +105,18 @@ TEST(ResponsesView, StreamWithoutATerminalEventIsTruncated) {
 }
 
 TEST(ResponsesView, AnEndMarkAfterTheLastEventIsNoOddity) {
-  const ModelView view = ViewWith(Stream(), Stream().body + "data: [DONE]\n\n");
+  const ModelView view = ViewWith(StreamedResponse(), StreamedResponse().body + "data: [DONE]\n\n");
   EXPECT_TRUE(view.anomalies.empty());
-  EXPECT_TRUE(
-      Has(ViewWith(Stream(), Stream().body + TextDelta("x")).anomalies, "records_after_done"));
+  EXPECT_TRUE(Has(ViewWith(StreamedResponse(), StreamedResponse().body + TextDelta("x")).anomalies,
+                  "records_after_done"));
 }
 
 TEST(ResponsesView, IncompleteTellsWhy) {
-  const ModelView view = ViewWith(
-      Stream(), Created() + TextDelta("It ") +
-                    Ended("incomplete",
-                          R"("incomplete_details":{"reason":"max_output_tokens"},"output":[])"));
+  const ModelView view =
+      ViewWith(StreamedResponse(),
+               Created() + TextDelta("It ") +
+                   Ended("incomplete",
+                         R"("incomplete_details":{"reason":"max_output_tokens"},"output":[])"));
   EXPECT_EQ(EndOf(view), "complete");
   EXPECT_EQ(view.choices[0].finish_reason, "max_output_tokens");
 }
@@ -126,15 +124,16 @@ TEST(ResponsesView, IncompleteTellsWhy) {
 // cases/reports.md 8
 TEST(ResponsesView, FailureInsideA200IsAProviderError) {
   const ModelView failed = ViewWith(
-      Stream(),
+      StreamedResponse(),
       Created() +
           Ended("failed", R"("error":{"code":"server_error","message":"oops"},"output":[])"));
   EXPECT_EQ(EndOf(failed), "provider_error:server_error");
   EXPECT_EQ(failed.error_message, "oops");
   // Fields at the top level, which some clients hand on as an ordinary event.
-  const ModelView error = ViewWith(
-      Stream(), Created() + TextDelta("It ") +
-                    TypedEvent("error", R"("code":"rate_limit_exceeded","message":"slow")"));
+  const ModelView error =
+      ViewWith(StreamedResponse(),
+               Created() + TextDelta("It ") +
+                   TypedEvent("error", R"("code":"rate_limit_exceeded","message":"slow")"));
   EXPECT_EQ(EndOf(error), "provider_error:rate_limit_exceeded");
   EXPECT_EQ(error.choices[0].content, "It ");
 }
@@ -171,8 +170,8 @@ TEST(ResponsesView, LostEventsAndUnfinishedAnswersAreNamed) {
   const auto at = [](int number) {
     return TypedEvent("keepalive", R"("sequence_number":)" + std::to_string(number));
   };
-  EXPECT_TRUE(Has(ViewWith(Stream(), at(3) + at(4) + at(6)).anomalies, "sequence_gap"));
-  EXPECT_FALSE(Has(ViewWith(Stream(), at(3) + at(4) + at(5)).anomalies, "sequence_gap"));
+  EXPECT_TRUE(Has(ViewWith(StreamedResponse(), at(3) + at(4) + at(6)).anomalies, "sequence_gap"));
+  EXPECT_FALSE(Has(ViewWith(StreamedResponse(), at(3) + at(4) + at(5)).anomalies, "sequence_gap"));
   // A call that goes on in the background.
   const ModelView queued =
       ViewWith(SampleNamed("response"), R"({"id":"r","status":"queued","model":"m","output":[]})");
@@ -181,7 +180,8 @@ TEST(ResponsesView, LostEventsAndUnfinishedAnswersAreNamed) {
 }
 
 TEST(ResponsesView, UnknownEventsAreNamedAndPassed) {
-  const ModelView view = ViewWith(Stream(), TypedEvent("of_next_year", R"("a":1)") + Stream().body);
+  const ModelView view = ViewWith(StreamedResponse(),
+                                  TypedEvent("of_next_year", R"("a":1)") + StreamedResponse().body);
   EXPECT_TRUE(Has(view.anomalies, "unknown_event"));
   EXPECT_EQ(view.choices[0].content, "Hé");
 }

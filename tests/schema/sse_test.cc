@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/schema/chat_call.h"
 
 namespace reenact::schema {
 namespace {
@@ -14,11 +15,6 @@ std::vector<std::string> DataOf(const SseStream& stream) {
   std::vector<std::string> data;
   for (const SseEvent& event : stream.events) data.push_back(event.data);
   return data;
-}
-
-bool Has(const SseStream& stream, std::string_view anomaly) {
-  return std::find(stream.anomalies.begin(), stream.anomalies.end(), anomaly) !=
-         stream.anomalies.end();
 }
 
 using Data = std::vector<std::string>;
@@ -70,11 +66,11 @@ TEST(Sse, DataLinesAreJoinedByALineFeed) {
 TEST(Sse, AllThreeLineEndsAreReadAndNamed) {
   const SseStream crlf = ParseSse("data: a\r\n\r\ndata: b\r\n\r\n");
   EXPECT_EQ(DataOf(crlf), (Data{"a", "b"}));
-  EXPECT_TRUE(Has(crlf, "crlf"));
-  EXPECT_FALSE(Has(crlf, "cr"));
+  EXPECT_TRUE(Has(crlf.anomalies, "crlf"));
+  EXPECT_FALSE(Has(crlf.anomalies, "cr"));
   const SseStream cr = ParseSse("data: a\r\rdata: b\r\r");
   EXPECT_EQ(DataOf(cr), (Data{"a", "b"}));
-  EXPECT_TRUE(Has(cr, "cr"));
+  EXPECT_TRUE(Has(cr.anomalies, "cr"));
   const SseStream mixed = ParseSse("data: a\n\r\ndata: b\r\n\n");
   EXPECT_EQ(DataOf(mixed), (Data{"a", "b"}));
 }
@@ -84,7 +80,7 @@ TEST(Sse, ByteOrderMarkIsSkippedAndNamed) {
       "\xef\xbb\xbf"
       "data: a\n\n");
   EXPECT_EQ(DataOf(stream), (Data{"a"}));
-  EXPECT_TRUE(Has(stream, "bom"));
+  EXPECT_TRUE(Has(stream.anomalies, "bom"));
 }
 
 TEST(Sse, RecordWithoutDataIsKeptAndNamed) {
@@ -92,12 +88,12 @@ TEST(Sse, RecordWithoutDataIsKeptAndNamed) {
     const SseStream stream = ParseSse(text);
     ASSERT_EQ(stream.events.size(), 1u) << text;
     EXPECT_FALSE(stream.events[0].has_data);
-    EXPECT_TRUE(Has(stream, "dataless_event"));
+    EXPECT_TRUE(Has(stream.anomalies, "dataless_event"));
   }
   const SseStream empty = ParseSse("data:\n\n");
   ASSERT_EQ(empty.events.size(), 1u);
   EXPECT_TRUE(empty.events[0].has_data);
-  EXPECT_TRUE(Has(empty, "empty_data"));
+  EXPECT_TRUE(Has(empty.anomalies, "empty_data"));
 }
 
 TEST(Sse, IdThenCommentIsOneRecordOfData) {
@@ -110,7 +106,7 @@ TEST(Sse, LastRecordWithoutBlankLineIsReadAndNamed) {
     const SseStream stream = ParseSse(text);
     EXPECT_EQ(DataOf(stream), (Data{"a", "b"})) << text;
     EXPECT_TRUE(stream.missing_final_blank);
-    EXPECT_TRUE(Has(stream, "missing_final_blank"));
+    EXPECT_TRUE(Has(stream.anomalies, "missing_final_blank"));
     EXPECT_EQ(stream.events[1].end_offset, text.size());
   }
   EXPECT_FALSE(ParseSse("data: a\n\n: bye").missing_final_blank);
@@ -123,22 +119,22 @@ TEST(Sse, BytesThatAreNoUtf8AreKeptAndNamed) {
       "b\n\n");
   EXPECT_EQ(DataOf(broken), (Data{"a\xff"
                                   "b"}));
-  EXPECT_TRUE(Has(broken, "invalid_utf8"));
-  EXPECT_FALSE(Has(broken, "incomplete_utf8"));
+  EXPECT_TRUE(Has(broken.anomalies, "invalid_utf8"));
+  EXPECT_FALSE(Has(broken.anomalies, "incomplete_utf8"));
   for (const std::string_view tail : {"\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xed\x9f", "\xf4\x8f"}) {
     const SseStream cut = ParseSse("data: a" + std::string(tail));
-    EXPECT_TRUE(Has(cut, "incomplete_utf8")) << tail;
-    EXPECT_FALSE(Has(cut, "invalid_utf8")) << tail;
+    EXPECT_TRUE(Has(cut.anomalies, "incomplete_utf8")) << tail;
+    EXPECT_FALSE(Has(cut.anomalies, "invalid_utf8")) << tail;
     EXPECT_EQ(DataOf(cut), (Data{"a" + std::string(tail)}));
   }
   // A surrogate's first two bytes begin no character.
-  EXPECT_TRUE(Has(ParseSse("data: a\xed\xa0"), "invalid_utf8"));
+  EXPECT_TRUE(Has(ParseSse("data: a\xed\xa0").anomalies, "invalid_utf8"));
 }
 
 TEST(Sse, UnknownFieldsMakeNoRecordAndAreNamed) {
   const SseStream stream = ParseSse("hello\n\n<html>\n\n");
   EXPECT_TRUE(stream.events.empty());
-  EXPECT_TRUE(Has(stream, "unknown_field"));
+  EXPECT_TRUE(Has(stream.anomalies, "unknown_field"));
 }
 
 TEST(Sse, LooksLikeSseBelievesTheFirstLineOnly) {
