@@ -51,6 +51,20 @@ int ExitCodeOf(const absl::Status& status) {
                                                                          : kExitRefused;
 }
 
+namespace {
+
+// An empty word is a shell variable that was not set, and would be read as if the option were not
+// there.
+void RefuseEmptyWords(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& word : option->results()) {
+      if (word.empty()) throw CLI::ValidationError(option->get_name(), "is an empty word");
+    }
+  }
+}
+
+}  // namespace
+
 CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
                   std::function<int()> action) {
   CLI::App* verb = parent->add_subcommand(text.name, text.summary);
@@ -65,7 +79,8 @@ CLI::App* AddVerb(CLI::App* parent, Context* context, const VerbText& text,
   std::string name = parent->get_parent() == nullptr ? "" : parent->get_name() + " ";
   name += text.name;
   const bool takes_command = text.takes_command;
-  verb->callback([context, name, takes_command, action = std::move(action)] {
+  verb->callback([verb, context, name, takes_command, action = std::move(action)] {
+    RefuseEmptyWords(*verb);
     context->verb = name;
     context->action = [context, name, takes_command, action] {
       if (context->has_command && !takes_command) {
