@@ -3,19 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <fstream>
-#include <map>
-#include <optional>
-#include <set>
-#include <sstream>
-
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_cat.h"
 
-#include "store/format/chain.h"
 #include "store/reader/internal/incident_db.h"
+#include "store/reader/internal/manifest_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/segment_check.h"
 #include "store/reader/internal/segment_set.h"
@@ -24,106 +15,8 @@
 namespace reenact::store {
 namespace {
 
-constexpr char kManifestName[] = "manifest.jsonl";
-constexpr uintmax_t kMaxManifestBytes = uintmax_t{256} << 20;
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  struct stat status {};
-
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<uintmax_t>(status.st_size) > kMaxManifestBytes)
-    return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!in.good() && !in.eof()) return std::nullopt;
-  return text.str();
-}
-
-// A member as a string; empty when it is missing or something else.
-std::string TextOf(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-struct SealedEntry {
-  std::string head;
-  int64_t rows = 0;
-  int64_t line = 0;
-};
-
-struct Manifest {
-  std::map<std::string, SealedEntry> sealed;
-  std::set<std::string> pruned;
-  std::vector<VerifyFinding> findings;
-};
-
-// Reads lines until one does not fit: what follows it proves nothing.
-class ManifestReader {
- public:
-  explicit ManifestReader(std::string key) : key_(std::move(key)) {}
-
-  Manifest Read(const std::string& text) {
-    size_t begin = 0;
-    for (int64_t number = 1; begin < text.size(); ++number) {
-      const size_t end = text.find('\n', begin);
-      // A line without its end is one whose writer died: it never counted.
-      if (end == std::string::npos) break;
-      const std::string problem = Add(text.substr(begin, end - begin), number);
-      if (!problem.empty()) {
-        manifest_.findings.push_back(
-            {kManifestName, absl::StrCat("manifest line ", number), problem});
-        break;
-      }
-      begin = end + 1;
-    }
-    return std::move(manifest_);
-  }
-
- private:
-  std::string Add(const std::string& line, int64_t number) {
-    std::string unsigned_line;
-    std::string mac;
-    if (!CheckManifestLine(line, key_, &unsigned_line, &mac)) {
-      return mac.empty() ? "is no line of a manifest"
-                         : "does not fit the store's key: it was changed or put there";
-    }
-    const auto fields = nlohmann::json::parse(unsigned_line, nullptr, false);
-    if (!fields.is_object()) return "is no line of a manifest";
-    if (TextOf(fields, "previous") != previous_)
-      return "does not follow the line before it: one was removed or moved";
-    previous_ = mac;
-    if (const std::string name = TextOf(fields, "segment"); !name.empty()) {
-      const auto rows = fields.find("rows");
-      const bool counted = rows != fields.end() && rows->is_number_integer();
-      manifest_.sealed[name] = {TextOf(fields, "head"), counted ? rows->get<int64_t>() : 0, number};
-    } else if (const std::string pruned = TextOf(fields, "pruned"); !pruned.empty()) {
-      manifest_.pruned.insert(pruned);
-    }
-    return {};
-  }
-
-  std::string key_;
-  std::string previous_;
-  Manifest manifest_;
-};
-
-Manifest ReadManifest(const StoreLayout& layout) {
-  Manifest manifest;
-  const auto text = ReadFile(layout.manifest());
-  if (!text) {
-    if (access(layout.manifest().c_str(), F_OK) == 0)
-      manifest.findings.push_back({kManifestName, "manifest", "cannot be read"});
-    return manifest;
-  }
-  const auto key = ReadFile(layout.key_file());
-  if (!key) {
-    manifest.findings.push_back(
-        {kManifestName, "manifest", "cannot be checked: store.key is missing or cannot be read"});
-    return manifest;
-  }
-  return ManifestReader(*key).Read(*text);
-}
+using internal::Manifest;
+using internal::SealedEntry;
 
 // A file that cannot be opened, by what it is.
 VerifyFinding Unreadable(const std::string& name, const absl::Status& status) {
@@ -143,6 +36,13 @@ void CompareWithManifest(const std::string& name, bool read_only, const Manifest
   }
   const SealedEntry& sealed = entry->second;
   if (check->head_hex == sealed.head && check->rows == sealed.rows) return;
+  if (check->head_hex == sealed.was) {
+    check->findings.push_back(
+        {name, "segment",
+         absl::StrCat("its redaction (manifest line ", sealed.line,
+                      ") was begun and not finished: run `reenact redact` again")});
+    return;
+  }
   std::string problem = absl::StrCat("is not what was sealed (manifest line ", sealed.line, ")");
   if (check->rows < sealed.rows)
     absl::StrAppend(&problem, ": rows ", check->rows + 1, " to ", sealed.rows, " are missing");
@@ -207,8 +107,9 @@ void VerifyPromoted(const StoreLayout& layout, VerifyReport* report) {
 VerifyReport VerifyFolder(const StoreLayout& layout,
                           const std::function<void(int64_t, int64_t)>& progress) {
   VerifyReport report;
-  const Manifest manifest = ReadManifest(layout);
+  const Manifest manifest = internal::ReadManifest(layout);
   report.tombstones = static_cast<int64_t>(manifest.pruned.size());
+  report.redactions = manifest.redactions;
   report.findings = manifest.findings;
   AddMissing(layout, manifest, &report);
   const std::vector<std::string> names = ListSegments(layout);

@@ -24,6 +24,7 @@ struct VerifyReport {
   int64_t records = 0;
   int64_t bodies = 0;
   int64_t tombstones = 0;               // Pruned segments, accounted for.
+  int64_t redactions = 0;               // Times that a sealed segment was redacted, accounted for.
   std::vector<VerifyFinding> findings;  // First the first record that does not fit, per segment.
 };
 

@@ -108,4 +108,20 @@ int AppendTombstone(const std::string& manifest_path, std::string_view store_key
                     "\",\"at_wall_ns\":" + std::to_string(WallNowNs()));
 }
 
+int AppendRedaction(const std::string& manifest_path, std::string_view store_key,
+                    const SegmentRedaction& redaction, const std::function<int()>& replace) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  if (manifest.text.find("{\"pruned\":\"" + redaction.name + "\",") != std::string::npos) {
+    return ENOENT;
+  }
+  const int code = Append(manifest, store_key,
+                          "\"redacted\":\"" + redaction.name + "\",\"was\":\"" + redaction.was +
+                              "\",\"head\":\"" + schema::ToHex(redaction.now.head) +
+                              "\",\"rows\":" + std::to_string(redaction.now.rows) +
+                              ",\"changed_rows\":" + std::to_string(redaction.changed_rows) +
+                              ",\"at_wall_ns\":" + std::to_string(WallNowNs()));
+  return code != 0 ? code : replace();
+}
+
 }  // namespace reenact::store

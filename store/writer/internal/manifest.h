@@ -5,6 +5,7 @@
 #define REENACT_STORE_WRITER_INTERNAL_MANIFEST_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,21 @@ int AppendSealedLine(const std::string& manifest_path, std::string_view store_ke
 // Appends {"pruned":NAME,"reason":REASON,"at_wall_ns":N,...}. 0, or errno.
 int AppendTombstone(const std::string& manifest_path, std::string_view store_key,
                     const std::string& segment_name, std::string_view reason);
+
+// A sealed segment that was written anew with less in it.
+struct SegmentRedaction {
+  std::string name;  // Of its file.
+  std::string was;   // Head of its chain before, in hex,
+  ChainState now;    // and since.
+  int64_t changed_rows = 0;
+};
+
+// Appends {"redacted":NAME,"was":HEX,"head":HEX,"rows":N,...} and then, under the same lock, calls
+// `replace`, which puts the new file in the place of the old one and returns 0 or errno. In this
+// order, so that a crash between the two never looks like tampering. ENOENT, and nothing is called:
+// the segment was pruned meanwhile.
+int AppendRedaction(const std::string& manifest_path, std::string_view store_key,
+                    const SegmentRedaction& redaction, const std::function<int()>& replace);
 
 }  // namespace reenact::store
 

@@ -1,0 +1,39 @@
+// manifest.jsonl as a reader takes it: what each segment was when it was sealed, what was done to
+// it since by this program, and the first line that does not fit.
+
+#ifndef REENACT_STORE_READER_INTERNAL_MANIFEST_FILE_H_
+#define REENACT_STORE_READER_INTERNAL_MANIFEST_FILE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/reader/verify.h"
+#include "store/store_layout.h"
+
+namespace reenact::store::internal {
+
+// How a segment ends: as it was sealed, or as its last redaction left it.
+struct SealedEntry {
+  std::string head;  // Of its chain, in hex.
+  int64_t rows = 0;
+  int64_t line = 0;  // In the manifest, from 1.
+  std::string was;   // The head before the last redaction; empty: there was none.
+};
+
+struct Manifest {
+  std::map<std::string, SealedEntry> sealed;  // By file name.
+  std::set<std::string> pruned;
+  int64_t redactions = 0;
+  // The first line that does not fit: what follows it was not read, for it proves nothing.
+  std::vector<VerifyFinding> findings;
+};
+
+// An empty one where there is none.
+Manifest ReadManifest(const StoreLayout& layout);
+
+}  // namespace reenact::store::internal
+
+#endif  // REENACT_STORE_READER_INTERNAL_MANIFEST_FILE_H_
