@@ -26,7 +26,6 @@
 namespace reenact {
 namespace {
 
-constexpr char kEntry[] = "POST /refund";
 constexpr int64_t kRecordedAt = 1'779'271'200'000'000'000;
 constexpr int64_t kDay = int64_t{86'400} * 1'000'000'000;
 
@@ -49,7 +48,7 @@ class SdkRoundTrip : public ::testing::Test {
   static LiveCalls Execute(const Options& options, const Program& program) {
     LiveCalls live = 0;
     Recorder recorder(options);
-    reenact::Run run = recorder.StartRun({.entry = kEntry, .input = "in"});
+    reenact::Run run = recorder.StartRun({.entry = "POST /refund", .input = "in"});
     const std::string output = program(&run, &live);
     run.Finish(output);
     return live;

@@ -5,7 +5,7 @@
 namespace reenact::eval {
 namespace {
 
-std::string Refusal(const std::string& text) {
+std::string RefusalOfCases(const std::string& text) {
   const auto cases = ParseCases(text);
   EXPECT_FALSE(cases.ok()) << text;
   return std::string(cases.status().message());
@@ -25,16 +25,19 @@ TEST(Cases, PromptsAndMessagesAreRead) {
 
 TEST(Cases, WhatIsNoCaseIsRefusedWithItsLine) {
   const std::string good = R"({"id":"a","prompt":"x","exact":"y"})";
-  EXPECT_NE(Refusal(good + "\n" + good).find("line 2"), std::string::npos);
-  EXPECT_NE(Refusal("").find("no case"), std::string::npos);
-  EXPECT_NE(Refusal("[]").find("line 1"), std::string::npos);
-  EXPECT_NE(Refusal(R"({"id":"a","prompt":"x"})").find("needs one"), std::string::npos);
-  EXPECT_NE(Refusal(R"({"id":"a","prompt":"x","exact":"y","regex":"y"})").find("needs one"),
+  EXPECT_NE(RefusalOfCases(good + "\n" + good).find("line 2"), std::string::npos);
+  EXPECT_NE(RefusalOfCases("").find("no case"), std::string::npos);
+  EXPECT_NE(RefusalOfCases("[]").find("line 1"), std::string::npos);
+  EXPECT_NE(RefusalOfCases(R"({"id":"a","prompt":"x"})").find("needs one"), std::string::npos);
+  EXPECT_NE(RefusalOfCases(R"({"id":"a","prompt":"x","exact":"y","regex":"y"})").find("needs one"),
             std::string::npos);
-  EXPECT_NE(Refusal(R"({"id":"a","prompt":"x","regex":"("})").find("regex"), std::string::npos);
-  EXPECT_NE(Refusal(R"({"id":"a","prompt":"x","expect":"y"})").find("expect"), std::string::npos);
-  EXPECT_NE(Refusal(R"({"id":"a","prompt":"x","json_schema":{"format":"date"}})").find("format"),
+  EXPECT_NE(RefusalOfCases(R"({"id":"a","prompt":"x","regex":"("})").find("regex"),
             std::string::npos);
+  EXPECT_NE(RefusalOfCases(R"({"id":"a","prompt":"x","expect":"y"})").find("expect"),
+            std::string::npos);
+  EXPECT_NE(
+      RefusalOfCases(R"({"id":"a","prompt":"x","json_schema":{"format":"date"}})").find("format"),
+      std::string::npos);
 }
 
 double ScoreOf(GraderKind grader, const std::string& expected, const std::string& answer) {

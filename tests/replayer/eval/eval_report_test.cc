@@ -6,7 +6,7 @@ namespace reenact::eval {
 namespace {
 
 // Passes of each case, in order: "11101".
-EvalResults Results(const std::vector<std::string>& cases) {
+EvalResults PassResults(const std::vector<std::string>& cases) {
   EvalResults results;
   results.header.repeats = static_cast<int64_t>(cases.front().size());
   for (size_t c = 0; c < cases.size(); ++c) {
@@ -26,7 +26,7 @@ EvalResults Results(const std::vector<std::string>& cases) {
 }
 
 TEST(EvalReport, PassesAreCountedOverCases) {
-  const EvalReport report = ReportOn(Results({"11111", "11110", "00000"}));
+  const EvalReport report = ReportOn(PassResults({"11111", "11110", "00000"}));
   EXPECT_EQ(report.inconclusive_because, "");
   EXPECT_EQ(report.repeats, 5);
   EXPECT_NEAR(report.variance.mean.value(), 9.0 / 15, 1e-12);
@@ -37,7 +37,7 @@ TEST(EvalReport, PassesAreCountedOverCases) {
 }
 
 TEST(EvalReport, FlakyCasesStandApart) {
-  const EvalReport report = ReportOn(Results({"11111", "11110", "00000"}));
+  const EvalReport report = ReportOn(PassResults({"11111", "11110", "00000"}));
   ASSERT_EQ(report.Flaky().size(), 1U);
   EXPECT_EQ(report.Flaky()[0]->id, "q1");
   EXPECT_NEAR(report.Flaky()[0]->flakiness.flip_rate.value(), 0.4, 1e-12);
@@ -46,7 +46,7 @@ TEST(EvalReport, FlakyCasesStandApart) {
 }
 
 TEST(EvalReport, BothQuestionsHaveAnIntervalAndTheyDiffer) {
-  const EvalReport report = ReportOn(Results({"11111", "11110", "00000", "11011"}));
+  const EvalReport report = ReportOn(PassResults({"11111", "11110", "00000", "11011"}));
   ASSERT_TRUE(report.this_suite.lo.ok());
   ASSERT_TRUE(report.new_questions.lo.ok());
   EXPECT_GT(report.new_questions.hi.value() - report.new_questions.lo.value(),
@@ -54,31 +54,31 @@ TEST(EvalReport, BothQuestionsHaveAnIntervalAndTheyDiffer) {
 }
 
 TEST(EvalReport, EqualAnswersAreOneObservation) {
-  const EvalReport report = ReportOn(Results({"11111", "11111", "00000"}));
+  const EvalReport report = ReportOn(PassResults({"11111", "11111", "00000"}));
   EXPECT_TRUE(report.all_equal);
   EXPECT_EQ(report.effective_repeats, 1);
   // Two passes of three, not ten of fifteen.
   const analysis::Interval expected = analysis::WilsonInterval(2, 3);
   EXPECT_NEAR(report.pass_rate.lo.value(), expected.lo.value(), 1e-9);
   EXPECT_EQ(report.this_suite.status, analysis::Status::kZeroVariance);
-  const EvalReport varied = ReportOn(Results({"11110", "11111", "00000"}));
+  const EvalReport varied = ReportOn(PassResults({"11110", "11111", "00000"}));
   EXPECT_FALSE(varied.all_equal);
   EXPECT_EQ(varied.effective_repeats, 5);
 }
 
 TEST(EvalReport, WhatIsMissingIsCountedByNameAndNeverAsAFail) {
-  EvalResults results = Results({"11111", "11111", "1111x"});
+  EvalResults results = PassResults({"11111", "11111", "1111x"});
   const EvalReport report = ReportOn(results);
   EXPECT_EQ(report.missing.at("rate_limited"), 1);
   EXPECT_EQ(report.pass_rate_value.value(), 1);
   EXPECT_NEAR(report.pessimistic_pass_rate, 14.0 / 15, 1e-12);
   EXPECT_EQ(report.inconclusive_because, "");
-  const EvalReport worse = ReportOn(Results({"11111", "11xx1", "1111x"}));
+  const EvalReport worse = ReportOn(PassResults({"11111", "11xx1", "1111x"}));
   EXPECT_NE(worse.inconclusive_because, "");
 }
 
 TEST(EvalReport, FewerThanFiveAnswersAreInconclusiveButForModeA) {
-  EvalResults results = Results({"1", "0"});
+  EvalResults results = PassResults({"1", "0"});
   EXPECT_NE(ReportOn(results).inconclusive_because.find("at least 5"), std::string::npos);
   results.header.mode = Mode::kBitwise;
   EXPECT_EQ(ReportOn(results).inconclusive_because, "");
@@ -110,11 +110,11 @@ TEST(EvalReport, ANearTieIsAScoreAtTheThresholdOrATokenOfASmallMargin) {
 }
 
 TEST(EvalReport, TheNoiseOfAJudgeIsItsOwn) {
-  EvalResults results = Results({"11111"});
+  EvalResults results = PassResults({"11111"});
   for (SampleResult& sample : results.samples) sample.judge_scores = {1, 0, 1};
   const EvalReport report = ReportOn(results);
   EXPECT_NEAR(report.judge_deviation.value(), 0.57735, 1e-4);
-  EXPECT_FALSE(ReportOn(Results({"11111"})).judge_deviation.ok());
+  EXPECT_FALSE(ReportOn(PassResults({"11111"})).judge_deviation.ok());
 }
 
 TEST(EvalReport, NothingIsInconclusive) {

@@ -11,7 +11,7 @@ EvalResults Parsed(const std::string& text) {
   return results.ok() ? *std::move(results) : EvalResults();
 }
 
-std::string Refusal(const std::string& text) {
+std::string RefusalOfResults(const std::string& text) {
   const auto results = ParseResults(text);
   EXPECT_FALSE(results.ok());
   return std::string(results.status().message());
@@ -56,7 +56,7 @@ TEST(Results, ALineThatWasCutOffIsLeftOutAndALaterOneReplacesAnEarlier) {
   const EvalResults read = Parsed(text);
   ASSERT_EQ(read.samples.size(), 2U);
   EXPECT_EQ(read.samples[0].score, 1);
-  EXPECT_NE(Refusal(HeaderLine(Header()) + "{\"case\":\n" + SampleLine(Sample("q1", 0, 1)))
+  EXPECT_NE(RefusalOfResults(HeaderLine(Header()) + "{\"case\":\n" + SampleLine(Sample("q1", 0, 1)))
                 .find("line 2"),
             std::string::npos);
 }
@@ -106,21 +106,21 @@ TEST(Results, PromptfooIsReadAndAFailedAssertionIsNoError) {
 }
 
 TEST(Results, TwoSystemsInOneFileAreRefused) {
-  EXPECT_NE(Refusal(R"({"results":[{"provider":"a","vars":{"q":1},"score":1},
+  EXPECT_NE(RefusalOfResults(R"({"results":[{"provider":"a","vars":{"q":1},"score":1},
                                    {"provider":"b","vars":{"q":1},"score":1}]})")
                 .find("2 systems"),
             std::string::npos);
 }
 
 TEST(Results, WhatIsNoResultIsRefusedWithItsPlace) {
-  EXPECT_NE(Refusal("").find("empty"), std::string::npos);
-  EXPECT_NE(Refusal("case,score\nq1,high\n").find("row 2"), std::string::npos);
-  EXPECT_NE(Refusal("case,score\nq1\n").find("row 2"), std::string::npos);
-  EXPECT_NE(Refusal("case,score\n\"q1,1\n").find("quoted"), std::string::npos);
-  EXPECT_NE(Refusal("{\"score\":1}\n").find("line 1"), std::string::npos);
-  EXPECT_NE(Refusal("{\"id\":\"q\"}\n").find("neither"), std::string::npos);
-  EXPECT_NE(Refusal("case,score\n").find("no result"), std::string::npos);
-  EXPECT_NE(Refusal("[1,2]").find("no result"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("").find("empty"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("case,score\nq1,high\n").find("row 2"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("case,score\nq1\n").find("row 2"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("case,score\n\"q1,1\n").find("quoted"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("{\"score\":1}\n").find("line 1"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("{\"id\":\"q\"}\n").find("neither"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("case,score\n").find("no result"), std::string::npos);
+  EXPECT_NE(RefusalOfResults("[1,2]").find("no result"), std::string::npos);
 }
 
 }  // namespace
