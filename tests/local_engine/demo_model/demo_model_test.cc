@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 #include "local_engine/numerics/sha256.h"
 #include "nlohmann/json.hpp"
 #include "tests/local_engine/reference/forward_checks.h"
+#include "tests/local_engine/weights/weight_files.h"
 #include "tests/support/temp_folder.h"
 
 namespace reenact::local_engine {
@@ -29,10 +29,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* const kFolder = DEMO_MODEL;
-constexpr int32_t kMostTokens = 120;
+const char* const kDemoFolder = DEMO_MODEL;
+constexpr int32_t kMostAnswerTokens = 120;
 // Over the keys and values of all answers, in profile n1.
-constexpr const char* kGoldenCache =
+constexpr const char* kGoldenDemoCache =
     "300ec349cbaf93ee9a2e2cab4087e5edd4f461c31482f391bdd0590b7bb16100";
 constexpr double kNearTie = 0.1;  // In nats.
 
@@ -60,13 +60,8 @@ Golden ReadGolden() {
   return golden;
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::unique_ptr<Engine> Load(BackendKind backend) {
-  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(kFolder, {.backend = backend});
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(kDemoFolder, {.backend = backend});
   EXPECT_TRUE(engine.ok()) << engine.status();
   return engine.ok() ? *std::move(engine) : nullptr;
 }
@@ -83,7 +78,7 @@ std::vector<Completion> AnswerAll(Engine* engine, const Golden& golden) {
   std::vector<RequestId> ids;
   for (const Turn& turn : golden.turns) {
     const absl::StatusOr<RequestId> id = engine->Submit({.prompt = PromptOf(*engine, golden, turn),
-                                                         .max_tokens = kMostTokens,
+                                                         .max_tokens = kMostAnswerTokens,
                                                          .sampling = {.temperature = 0},
                                                          .logprobs = true,
                                                          .top_logprobs = 2,
@@ -127,7 +122,7 @@ TEST(DemoModel, AnswersAsItDoesInTorchAndWithTheFrozenCache) {
     EXPECT_EQ(completions[i].text, golden.turns[i].answer) << golden.turns[i].messages;
     EXPECT_EQ(completions[i].finish, FinishReason::kStop);
   }
-  EXPECT_EQ(CacheHash(completions), kGoldenCache);
+  EXPECT_EQ(CacheHash(completions), kGoldenDemoCache);
 }
 
 TEST(DemoModel, IsUnsureOfSomeTokensOnly) {
@@ -143,7 +138,7 @@ TEST(DemoModel, IsUnsureOfSomeTokensOnly) {
 
 // The same model in F32, whose keys and values are not rounded.
 void WriteWidened(const std::string& folder) {
-  const std::string tensors = ReadFile(std::string(kFolder) + "/model.safetensors");
+  const std::string tensors = ReadBytes(std::string(kDemoFolder) + "/model.safetensors");
   uint64_t size = 0;
   std::memcpy(&size, tensors.data(), sizeof size);
   ordered_json header = ordered_json::parse(tensors.substr(8, size), nullptr, false);
@@ -165,7 +160,7 @@ void WriteWidened(const std::string& folder) {
   std::ofstream file(folder + "/model.safetensors", std::ios::binary);
   file.write(reinterpret_cast<const char*>(&size), sizeof size);
   file << text << data;
-  std::ofstream(folder + "/config.json") << ReadFile(std::string(kFolder) + "/config.json");
+  std::ofstream(folder + "/config.json") << ReadBytes(std::string(kDemoFolder) + "/config.json");
 }
 
 // tools/demo/run_demo rests on it.
@@ -195,7 +190,7 @@ TEST(DemoModel, LogitsAreWithinOneTenThousandthOfBinary64) {
 }
 
 TEST(DemoModel, EveryInvarianceHolds) {
-  const MatrixSettings settings{.model_path = kFolder,
+  const MatrixSettings settings{.model_path = kDemoFolder,
                                 .backend = BackendKind::kCpu,
                                 .batch_sizes = {2, 7},
                                 .chunk_sizes = {3, 33},
@@ -213,7 +208,9 @@ TEST(DemoModel, EveryInvarianceHolds) {
 
 TEST(DemoModel, TakesLessThanTwoMegabytes) {
   uintmax_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) bytes += entry.file_size();
+  for (const auto& entry : std::filesystem::directory_iterator(kDemoFolder)) {
+    bytes += entry.file_size();
+  }
   EXPECT_GT(bytes, 500'000u);
   EXPECT_LT(bytes, 2'000'000u);
 }

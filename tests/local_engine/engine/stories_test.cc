@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,18 +13,11 @@
 
 #include "local_engine/engine.h"
 #include "tests/local_engine/engine/tested_backends.h"
+#include "tests/local_engine/reference/golden_stories.h"
+#include "tests/local_engine/weights/weight_files.h"
 
 namespace reenact::local_engine {
 namespace {
-
-// Of the cache of the greedy run, as in reference/stories_test.cc.
-constexpr const char* kGoldenCache =
-    "b3d6e5cd366f451c560820eba7c792f158c425bb5c09fed68c9ce84dbcd5a921";
-
-std::string Text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 bool IsWholeUtf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
@@ -83,9 +74,10 @@ TEST_P(EngineStories, GreedyTextAndCacheAreThoseOfTheReferenceFromEitherFile) {
                                .on_delta = [&](const Delta& delta) { streamed += delta.text; }},
                               "");
     const Completion& completion = answer.completions[0];
-    EXPECT_EQ(completion.text + "\n", Text(kFolder + "/expected-greedy-empty-prompt.txt")) << name;
+    EXPECT_EQ(completion.text + "\n", ReadBytes(kFolder + "/expected-greedy-empty-prompt.txt"))
+        << name;
     EXPECT_EQ(streamed, completion.text);
-    EXPECT_EQ(HexText(completion.kv_digest), kGoldenCache) << name;
+    EXPECT_EQ(HexText(completion.kv_digest), kGoldenStoriesCache) << name;
   }
 }
 

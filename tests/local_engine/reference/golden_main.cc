@@ -9,23 +9,12 @@
 #include <string>
 
 #include "tests/local_engine/reference/golden_operations.h"
+#include "tests/local_engine/reference/runs_here.h"
 
 int main(int argc, char** argv) {
   using reenact::local_engine::GoldenOperation;
   using reenact::local_engine::GoldenOperations;
-#if defined(__AVX512F__)
-  if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vnni")) {
-    std::puts("skipped: this processor has no AVX-512");
-    return 77;
-  }
-#endif
-#if defined(__AVX2__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-    std::puts("skipped: this processor has no AVX2");
-    return 77;
-  }
-#endif
+  if (!reenact::local_engine::RunsHere()) return 77;
   if (argc != 2) {
     std::fputs("usage: golden_operations FILE | --print\n", stderr);
     return 2;

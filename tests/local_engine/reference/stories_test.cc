@@ -3,8 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,29 +16,18 @@
 #include "local_engine/reference/sampler.h"
 #include "nlohmann/json.hpp"
 #include "tests/local_engine/reference/forward_checks.h"
+#include "tests/local_engine/reference/golden_stories.h"
+#include "tests/local_engine/weights/weight_files.h"
 
 namespace reenact::local_engine {
 namespace {
 
 constexpr int32_t kBegin = 1;
 constexpr int32_t kMostTokens = 257;  // After the one that begins the text.
-// Of the logits and the cache of the greedy run below, in profile n1.
-constexpr const char* kGoldenLogits =
-    "3eb6e61e5a023fd7f104a15b9ded38c81ea7a0f5c89f47b05af5fdc2d9dab163";
-constexpr const char* kGoldenCache =
-    "b3d6e5cd366f451c560820eba7c792f158c425bb5c09fed68c9ce84dbcd5a921";
-
-constexpr const char* kGoldenQuantisedLogits =
-    "f96fcf28198c95e4210a44387434245cf1d639b341c07727b9b7a1b1b8867f71";
-
-std::string Text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The pieces of tokenizer.json, joined; the mark of a space becomes one.
 std::string Decode(const std::vector<int32_t>& tokens, const std::string& tokenizer_path) {
-  const nlohmann::json tokenizer = nlohmann::json::parse(Text(tokenizer_path), nullptr, false);
+  const nlohmann::json tokenizer = nlohmann::json::parse(ReadBytes(tokenizer_path), nullptr, false);
   std::vector<std::string> pieces(512);
   for (const auto& [piece, id] : tokenizer["model"]["vocab"].items()) {
     pieces[id.get<size_t>()] = piece;
@@ -108,17 +95,17 @@ TEST_F(Stories, GreedyTextIsThatOfTwoOtherEngines) {
   ASSERT_NE(model, nullptr);
   const GreedyRun run = RunGreedily(*model);
   EXPECT_EQ(Decode(run.tokens, kFolder + "/tokenizer.json") + "\n",
-            Text(kFolder + "/expected-greedy-empty-prompt.txt"));
-  EXPECT_EQ(run.logits_hash, kGoldenLogits);
-  EXPECT_EQ(run.cache_hash, kGoldenCache);
+            ReadBytes(kFolder + "/expected-greedy-empty-prompt.txt"));
+  EXPECT_EQ(run.logits_hash, kGoldenStoriesLogits);
+  EXPECT_EQ(run.cache_hash, kGoldenStoriesCache);
 }
 
 TEST_F(Stories, GgufGivesTheBitsOfTheHuggingFaceFolder) {
   const std::unique_ptr<const Model> model = Load("/model-f32.gguf");
   ASSERT_NE(model, nullptr);
   const GreedyRun run = RunGreedily(*model);
-  EXPECT_EQ(run.logits_hash, kGoldenLogits);
-  EXPECT_EQ(run.cache_hash, kGoldenCache);
+  EXPECT_EQ(run.logits_hash, kGoldenStoriesLogits);
+  EXPECT_EQ(run.cache_hash, kGoldenStoriesCache);
 }
 
 // The same sequence for both files, of the model's own words: the binary64 of the folder decides.
@@ -142,7 +129,7 @@ TEST_F(Stories, QuantisedWeightsStillTellAStory) {
   const GreedyRun run = RunGreedily(*model);
   const std::string text = Decode(run.tokens, kFolder + "/tokenizer.json");
   EXPECT_TRUE(text.starts_with("Once upon a time, there was a little")) << text;
-  EXPECT_EQ(run.logits_hash, kGoldenQuantisedLogits);
+  EXPECT_EQ(run.logits_hash, kGoldenQuantisedStoriesLogits);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Words Split(const std::string& regex, const std::string& text,
   return words;
 }
 
-std::string Refusal(const std::string& regex) {
+std::string PatternRefusal(const std::string& regex) {
   return std::string(Pattern::Compile({regex, true}).status().message());
 }
 
@@ -80,11 +80,11 @@ TEST(Pattern, WhatHasNoCertainEquivalentIsRefusedByName) {
                             "\\K",
                             "[ࠀ-鿿]\\p{L}",
                             "\u1e02\\p{L}"}) {
-    EXPECT_NE(Refusal(regex).find("is not supported"), std::string::npos)
-        << regex << Refusal(regex);
+    EXPECT_NE(PatternRefusal(regex).find("is not supported"), std::string::npos)
+        << regex << PatternRefusal(regex);
   }
   for (const char* regex : {"(a", "a)", "[a", "a\\", "[b-a]", "**", "\\x{110000}", "a{99999999}"}) {
-    EXPECT_NE(Refusal(regex), "") << regex;
+    EXPECT_NE(PatternRefusal(regex), "") << regex;
   }
 }
 

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -49,11 +48,6 @@ class DigestCacheTest : public ::testing::Test {
       paths.push_back(entry.path());
     }
     return paths;
-  }
-
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   testing::TempFolder folder_;
@@ -125,7 +119,7 @@ TEST_F(DigestCacheTest, ADamagedEntryIsAsGoodAsNone) {
   Cache().Keep(tensors, root);
   ASSERT_EQ(Entries().size(), 1u);
   const std::string path = Entries()[0];
-  const std::string whole = Read(path);
+  const std::string whole = ReadBytes(path);
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = damaged[i] == '0' ? '1' : '0';

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "local_engine/numerics/q8_block.h"
+#include "tests/local_engine/weights/file_refusal.h"
 #include "tests/local_engine/weights/weight_files.h"
 
 namespace reenact::local_engine {
@@ -37,16 +38,13 @@ std::string WholeFile() {
                    {Store("a", DataType::kF32, {2, 3}, {1, 2, 3, 4, 5, 6}), Q8Tensor()});
 }
 
-absl::Status Read(const std::string& bytes) {
+absl::Status GgufStatus(const std::string& bytes) {
   const AlignedCopy copy(bytes);
   return ReadGguf("m.gguf", copy.bytes()).status();
 }
 
-void ExpectRefused(const std::string& bytes, const std::string& words) {
-  const absl::Status status = Read(bytes);
-  EXPECT_FALSE(status.ok()) << words;
-  EXPECT_NE(std::string(status.message()).find(words), std::string::npos) << status;
-  EXPECT_EQ(std::string(status.message()).rfind("m.gguf", 0), 0u) << status;
+void ExpectGgufRefused(const std::string& bytes, const std::string& words) {
+  ExpectFileRefused(GgufStatus(bytes), "m.gguf", words);
 }
 
 GgufWriter Head(uint64_t tensor_count, uint64_t key_count) {
@@ -83,54 +81,55 @@ TEST(Gguf, ReadsMetadataAndTensors) {
 }
 
 TEST(Gguf, DamageIsNamed) {
-  ExpectRefused("", "is no GGUF file");
-  ExpectRefused("GGML" + WholeFile().substr(4), "is no GGUF file");
-  ExpectRefused(Head(0, 1).Text("k").Number(uint32_t{77}).bytes(), "key \"k\": unknown type 77");
-  ExpectRefused(Head(0, 1).Number(uint64_t{1} << 60).Raw("abc").bytes(), "the file ends");
-  ExpectRefused(Head(0, ~uint64_t{0}).bytes(), "the file ends");
-  ExpectRefused(Head(~uint64_t{0}, 0).bytes(), "claims 18446744073709551615 tensors");
-  ExpectRefused(
+  ExpectGgufRefused("", "is no GGUF file");
+  ExpectGgufRefused("GGML" + WholeFile().substr(4), "is no GGUF file");
+  ExpectGgufRefused(Head(0, 1).Text("k").Number(uint32_t{77}).bytes(),
+                    "key \"k\": unknown type 77");
+  ExpectGgufRefused(Head(0, 1).Number(uint64_t{1} << 60).Raw("abc").bytes(), "the file ends");
+  ExpectGgufRefused(Head(0, ~uint64_t{0}).bytes(), "the file ends");
+  ExpectGgufRefused(Head(~uint64_t{0}, 0).bytes(), "claims 18446744073709551615 tensors");
+  ExpectGgufRefused(
       Head(0, 1).Text("k").Number(uint32_t{9}).Number(uint32_t{4}).Number(~uint64_t{0}).bytes(),
       "key \"k\": claims 18446744073709551615 values");
-  ExpectRefused(
+  ExpectGgufRefused(
       Head(0, 1).Text("k").Number(uint32_t{9}).Number(uint32_t{9}).Number(uint64_t{0}).bytes(),
       "array of arrays");
   GgufWriter twice = Head(0, 2);
   for (int i = 0; i < 2; ++i) twice.Text("k").Number(uint32_t{4}).Number(uint32_t{1});
-  ExpectRefused(twice.bytes(), "key \"k\" is there twice");
-  ExpectRefused(OneTensor({1, 1, 1, 1, 1}, 0, 0), "tensor \"t\": has 5 dimensions");
-  ExpectRefused(OneTensor({16}, 0, 8), "tensor \"t\": offset 8 is no multiple");
-  ExpectRefused(OneTensor({17}, 0, 0), "tensor \"t\": 68 bytes at offset 0 lie outside");
-  ExpectRefused(OneTensor({1}, 0, ~uint64_t{31}), "lie outside");
-  ExpectRefused(OneTensor({uint64_t{1} << 40, uint64_t{1} << 40}, 0, 0), "too large");
-  ExpectRefused(OneTensor({0}, 0, 0), "holds no value");
-  ExpectRefused(OneTensor({31}, 8, 0), "must be a multiple of 32");
+  ExpectGgufRefused(twice.bytes(), "key \"k\" is there twice");
+  ExpectGgufRefused(OneTensor({1, 1, 1, 1, 1}, 0, 0), "tensor \"t\": has 5 dimensions");
+  ExpectGgufRefused(OneTensor({16}, 0, 8), "tensor \"t\": offset 8 is no multiple");
+  ExpectGgufRefused(OneTensor({17}, 0, 0), "tensor \"t\": 68 bytes at offset 0 lie outside");
+  ExpectGgufRefused(OneTensor({1}, 0, ~uint64_t{31}), "lie outside");
+  ExpectGgufRefused(OneTensor({uint64_t{1} << 40, uint64_t{1} << 40}, 0, 0), "too large");
+  ExpectGgufRefused(OneTensor({0}, 0, 0), "holds no value");
+  ExpectGgufRefused(OneTensor({31}, 8, 0), "must be a multiple of 32");
   GgufWriter overlapping = Head(2, 0);
   overlapping.Text("t").Number(uint32_t{1}).Number(uint64_t{16}).Number(uint32_t{0});
   overlapping.Number(uint64_t{0});
   overlapping.Text("u").Number(uint32_t{1}).Number(uint64_t{8}).Number(uint32_t{0});
   overlapping.Number(uint64_t{32}).PadTo(32).Raw(std::string(64, '\1'));
-  ExpectRefused(overlapping.bytes(), "tensor \"u\" overlaps tensor \"t\"");
-  ExpectRefused(
+  ExpectGgufRefused(overlapping.bytes(), "tensor \"u\" overlaps tensor \"t\"");
+  ExpectGgufRefused(
       Head(0, 1).Text("general.alignment").Number(uint32_t{4}).Number(uint32_t{33}).bytes(),
       "\"general.alignment\": is no power of two");
 }
 
 TEST(Gguf, AnUnsupportedTypeOrVersionIsRefusedByName) {
-  const absl::Status status = Read(OneTensor({256}, 12, 0));
+  const absl::Status status = GgufStatus(OneTensor({256}, 12, 0));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(std::string(status.message()).find("\"t\": type Q4_K"), std::string::npos) << status;
   std::string old = WholeFile();
   old[4] = 1;
-  EXPECT_EQ(Read(old).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(GgufStatus(old).code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(Gguf, EveryTruncationIsAnErrorOrOnlyPaddingIsLost) {
   const std::string whole = WholeFile();
-  ASSERT_TRUE(Read(whole).ok());
+  ASSERT_TRUE(GgufStatus(whole).ok());
   const size_t needed = whole.size() - 28;  // 68 bytes of data in 96.
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_EQ(Read(whole.substr(0, size)).ok(), size >= needed) << size;
+    EXPECT_EQ(GgufStatus(whole.substr(0, size)).ok(), size >= needed) << size;
   }
 }
 

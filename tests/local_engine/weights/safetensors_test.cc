@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tests/local_engine/weights/file_refusal.h"
 #include "tests/local_engine/weights/weight_files.h"
 #include "tests/support/temp_folder.h"
 
@@ -20,17 +21,14 @@ std::vector<StoredTensor> TwoTensors() {
           Store("b", DataType::kBF16, {4}, {0.5f, -0.0f, 1e-39f, 3.0f})};
 }
 
-absl::Status Read(const std::string& bytes) {
+absl::Status SafetensorsStatus(const std::string& bytes) {
   const AlignedCopy copy(bytes);
   TensorSet tensors;
   return ReadSafetensors("model.safetensors", copy.bytes(), &tensors);
 }
 
-void ExpectRefused(const std::string& bytes, const std::string& words) {
-  const absl::Status status = Read(bytes);
-  EXPECT_FALSE(status.ok()) << words;
-  EXPECT_NE(std::string(status.message()).find(words), std::string::npos) << status;
-  EXPECT_EQ(std::string(status.message()).rfind("model.safetensors", 0), 0u) << status;
+void ExpectSafetensorsRefused(const std::string& bytes, const std::string& words) {
+  ExpectFileRefused(SafetensorsStatus(bytes), "model.safetensors", words);
 }
 
 std::string WithEntry(const std::string& entry, size_t data_bytes = 8) {
@@ -58,44 +56,50 @@ TEST(Safetensors, ReadsShapesTypesAndValues) {
 }
 
 TEST(Safetensors, DamageIsNamed) {
-  ExpectRefused("", "ends before the length");
-  ExpectRefused(std::string(8, '\xff'), "claims a header of 18446744073709551615");
-  ExpectRefused(SafetensorsWithHeader("[1]", ""), "no JSON object");
-  ExpectRefused(SafetensorsWithHeader(std::string(200'000, '['), ""), "no JSON object");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[2]})"), "\"x\": the entry lacks");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), "lacks");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), "lacks");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8,9]})"), "lacks");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), "outside");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[4],"data_offsets":[0,16]})"), "outside");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
-                "[3] of F32 takes 12 bytes, not 8");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[0],"data_offsets":[0,0]})"), "no value");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[4294967296,4294967296,4],
+  ExpectSafetensorsRefused("", "ends before the length");
+  ExpectSafetensorsRefused(std::string(8, '\xff'), "claims a header of 18446744073709551615");
+  ExpectSafetensorsRefused(SafetensorsWithHeader("[1]", ""), "no JSON object");
+  ExpectSafetensorsRefused(SafetensorsWithHeader(std::string(200'000, '['), ""), "no JSON object");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[2]})"), "\"x\": the entry lacks");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"),
+                           "lacks");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"),
+                           "lacks");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8,9]})"),
+                           "lacks");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
+                           "outside");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[4],"data_offsets":[0,16]})"),
+                           "outside");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
+                           "[3] of F32 takes 12 bytes, not 8");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[0],"data_offsets":[0,0]})"),
+                           "no value");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[4294967296,4294967296,4],
                               "data_offsets":[0,8]})"),
-                "too large");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})"),
-                "before tensor \"x\" belong to no tensor");
-  ExpectRefused(WithEntry(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"),
-                "at its end belong to no tensor");
-  ExpectRefused(SafetensorsWithHeader(
-                    R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
+                           "too large");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})"),
+                           "before tensor \"x\" belong to no tensor");
+  ExpectSafetensorsRefused(WithEntry(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"),
+                           "at its end belong to no tensor");
+  ExpectSafetensorsRefused(SafetensorsWithHeader(
+                               R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
                         "y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-                    std::string(8, '\1')),
-                "tensor \"y\" overlaps tensor \"x\"");
-  ExpectRefused(SafetensorsWithHeader(
-                    R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},
+                               std::string(8, '\1')),
+                           "tensor \"y\" overlaps tensor \"x\"");
+  ExpectSafetensorsRefused(SafetensorsWithHeader(
+                               R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},
                         "y":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})",
-                    std::string(5, '\1')),
-                "\"y\": its data is not aligned");
-  ExpectRefused(
+                               std::string(5, '\1')),
+                           "\"y\": its data is not aligned");
+  ExpectSafetensorsRefused(
       SafetensorsWithHeader(R"({"":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}})", "x"),
       "name is empty");
 }
 
 TEST(Safetensors, AnUnsupportedTypeIsRefusedByName) {
   const absl::Status status =
-      Read(WithEntry(R"({"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]})"));
+      SafetensorsStatus(WithEntry(R"({"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]})"));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(std::string(status.message()).find("\"x\": dtype F8_E4M3"), std::string::npos)
       << status;
@@ -103,9 +107,9 @@ TEST(Safetensors, AnUnsupportedTypeIsRefusedByName) {
 
 TEST(Safetensors, EveryTruncationIsAnError) {
   const std::string whole = SafetensorsBytes(TwoTensors());
-  ASSERT_TRUE(Read(whole).ok());
+  ASSERT_TRUE(SafetensorsStatus(whole).ok());
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(Read(whole.substr(0, size)).ok()) << size;
+    EXPECT_FALSE(SafetensorsStatus(whole.substr(0, size)).ok()) << size;
   }
 }
 
