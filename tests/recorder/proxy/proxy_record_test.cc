@@ -7,6 +7,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -246,11 +247,12 @@ TEST_F(ProxyTest, AttemptsOfOneCallAreLinked) {
     }
   });
   Start(upstream.url());
-  const auto client = Client();
+  std::unique_ptr<Socket> client = Client();
   for (int i = 0; i < 4; ++i) {
     client->Send(Post("/openai/v1/chat/completions", kChat));
     client->ReadMessage();
   }
+  client.reset();  // A stop waits for connections that stand idle.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 4u);
   for (size_t i = 0; i < 3; ++i) {

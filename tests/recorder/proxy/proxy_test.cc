@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -171,7 +172,7 @@ TEST_F(ProxyTest, SlowUpstreamHoldsTheClientBack) {
     socket.Send(Answer("ok"));
   });
   Start(upstream.url());
-  const auto client = Client();
+  std::unique_ptr<Socket> client = Client();
   client->Send("POST /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(kLarge) +
                "\r\n\r\n");
   const size_t sent = client->SendUntilStuck(large, 500);
@@ -180,6 +181,7 @@ TEST_F(ProxyTest, SlowUpstreamHoldsTheClientBack) {
   client->Send(std::string_view(large).substr(sent));
   EXPECT_EQ(BodyOf(client->ReadMessage()), "ok");
   EXPECT_TRUE(equal.get_future().get());
+  client.reset();  // A stop waits for connections that stand idle.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_TRUE(events[0].request.bytes == large);

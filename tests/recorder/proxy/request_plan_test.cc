@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -135,7 +136,7 @@ TEST_F(ProxyTest, AChangedRequestMayHaveComeInAnyShape) {
   EXPECT_EQ(inbox.body(), kAsking);
   EXPECT_EQ(inbox.requests().back().find("gzip"), std::string::npos);
 
-  const std::unique_ptr<Socket> client = Client();
+  std::unique_ptr<Socket> client = Client();
   client->Send(
       "POST /openai/v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
       "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n");
@@ -147,6 +148,7 @@ TEST_F(ProxyTest, AChangedRequestMayHaveComeInAnyShape) {
   std::snprintf(size, sizeof(size), "%zx\r\n", chat.size() - 1);
   client->Send(size + chat.substr(1) + "\r\n0\r\n\r\n");
   EXPECT_NE(client->ReadMessage().find("200 OK"), std::string::npos);
+  client.reset();  // A stop waits for connections that stand idle.
   EXPECT_EQ(inbox.body(), kAsking);
   Stop();
 }
@@ -218,7 +220,7 @@ TEST_F(ProxyTest, AGivenAnswerReachesNoUpstream) {
   FixedPlanner planner(std::move(plan));
   planner_ = &planner;
   Start(upstream.url());
-  const std::unique_ptr<Socket> client = Client();
+  std::unique_ptr<Socket> client = Client();
   for (int i = 0; i < 2; ++i) {  // The connection is kept.
     client->Send(Post("/openai/v1/chat/completions", kChat));
     const std::string got = client->ReadMessage();
@@ -226,6 +228,7 @@ TEST_F(ProxyTest, AGivenAnswerReachesNoUpstream) {
     EXPECT_NE(got.find("9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n"), std::string::npos)
         << got;
   }
+  client.reset();  // A stop waits for connections that stand idle.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].response.bytes, "data: 1\n\ndata: 2\n\n");
