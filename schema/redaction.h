@@ -40,7 +40,9 @@ struct RedactionPolicy {
   // learned from a sensitive header. Also found URL-encoded, JSON-escaped and base64-encoded.
   // Values shorter than 6 bytes are ignored: they would eat ordinary text.
   std::vector<std::string> secrets;
-  std::vector<std::string> extra_json_keys;  // Of any case; their string values are replaced.
+  // Of any case; their string values are replaced, and those of headers, tags, facts and query
+  // parameters of these names.
+  std::vector<std::string> extra_json_keys;
 };
 
 // Where the result differs from the input: `old_size` bytes at `old_offset` became `new_size`
@@ -79,6 +81,9 @@ class Redactor {
   Redacted RedactBody(std::string_view body) const;
   bool NeedsRedaction(std::string_view body) const;
   std::string RedactUrl(std::string_view url) const;
+  // True of a name whose value is a secret whatever it looks like: "api_key", and the keys that the
+  // policy adds. For values outside of bodies: headers, tags, facts.
+  bool IsSecretName(std::string_view name) const;
 
  private:
   std::shared_ptr<const internal::SecretScanner> scanner_;  // Null: redaction is off.

@@ -91,15 +91,16 @@ bool Contains(const std::array<std::string_view, kSize>& names, std::string_view
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The query with the values of credentials replaced.
-std::string RedactQuery(std::string_view query) {
+// The query with the values of credentials, and of names that the policy adds, replaced.
+std::string RedactQuery(std::string_view query, const internal::SecretScanner& scanner) {
   std::string redacted;
   while (!query.empty()) {
     const size_t end = std::min(query.find_first_of("&;"), query.size());
     const std::string_view pair = query.substr(0, end);
     const size_t equals = pair.find('=');
     if (equals + 1 < pair.size() && equals != std::string_view::npos &&
-        internal::IsCredentialParameter(pair.substr(0, equals))) {
+        (internal::IsCredentialParameter(pair.substr(0, equals)) ||
+         scanner.IsCredential(pair.substr(0, equals)))) {
       redacted.append(pair.substr(0, equals + 1)).append(kRedactedMark);
     } else {
       redacted.append(pair);
@@ -111,7 +112,7 @@ std::string RedactQuery(std::string_view query) {
 }
 
 // The URL without userinfo, and its query redacted.
-std::string RedactUrlParts(std::string_view url) {
+std::string RedactUrlParts(std::string_view url, const internal::SecretScanner& scanner) {
   std::string redacted;
   if (const size_t scheme_end = url.find("://"); scheme_end < url.find_first_of("/?#@")) {
     const size_t authority = scheme_end + 3;
@@ -127,9 +128,9 @@ std::string RedactUrlParts(std::string_view url) {
   redacted.push_back(url[query]);
   const std::string_view rest = url.substr(query + 1);
   const size_t fragment = std::min(rest.find('#'), rest.size());
-  redacted.append(RedactQuery(rest.substr(0, fragment)));
+  redacted.append(RedactQuery(rest.substr(0, fragment), scanner));
   if (fragment < rest.size()) {  // It may carry a query of its own, and tokens in it.
-    redacted.append("#").append(RedactQuery(rest.substr(fragment + 1)));
+    redacted.append("#").append(RedactQuery(rest.substr(fragment + 1), scanner));
   }
   return redacted;
 }
@@ -187,11 +188,15 @@ std::string Redactor::RedactUrl(std::string_view url) const {
   constexpr int kMaxPasses = 4;
   std::string redacted(url);
   for (int pass = 0; scanner_ != nullptr && pass < kMaxPasses; ++pass) {
-    std::string next = RedactBody(RedactUrlParts(redacted)).bytes;
+    std::string next = RedactBody(RedactUrlParts(redacted, *scanner_)).bytes;
     if (next == redacted) break;
     redacted = std::move(next);
   }
   return redacted;
+}
+
+bool Redactor::IsSecretName(std::string_view name) const {
+  return scanner_ != nullptr && scanner_->IsCredential(name);
 }
 
 std::string RedactUrl(std::string_view url, const RedactionPolicy& policy) {

@@ -21,6 +21,12 @@ Digest BodyDigest(std::string_view salt, std::string_view bytes) noexcept {
   return hash.Finish();
 }
 
+Salt DeterministicSalt(int64_t ordinal, std::string_view bytes) {
+  std::string prefix = "reenact salt";
+  schema::PutVarint(&prefix, static_cast<uint64_t>(ordinal));
+  return BodyDigest(prefix, bytes);
+}
+
 Digest SaltedOriginalDigest(std::string_view salt, const Digest& sha256_of_whole) noexcept {
   if (sha256_of_whole == Digest{}) return sha256_of_whole;
   return BodyDigest(salt, AsBytes(sha256_of_whole));

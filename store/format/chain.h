@@ -29,6 +29,9 @@ schema::Digest FirstLink(const schema::Ulid& segment_id) noexcept;
 // What a body row commits to: SHA-256(salt || bytes).
 schema::Digest BodyDigest(std::string_view salt, std::string_view bytes) noexcept;
 
+// The salt of a body in a deterministic file, where it is the row of this ordinal.
+Salt DeterministicSalt(int64_t ordinal, std::string_view bytes);
+
 // What is stored of the whole of a body that was cut: SHA-256(salt || SHA-256(whole)), so that
 // whoever has the whole can tell it, and nobody can once the salt is erased. Zeros, which say that
 // the whole is not known, stay zeros.

@@ -15,6 +15,12 @@
 
 namespace reenact::store::internal {
 
+// Takes everything out of the catalog at `path`, if there is one: whoever needs it next fills it
+// again. In place and not by removing the file, for another process may have it open, and would
+// leave the journal of what it has beside the one that took its name.
+// Errors: Unavailable (it is in use for long), PermissionDenied.
+absl::Status EmptyCatalog(const std::string& path);
+
 class CatalogFile {
  public:
   // `path` empty: in memory.

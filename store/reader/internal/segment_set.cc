@@ -64,7 +64,8 @@ absl::StatusOr<std::unique_ptr<SegmentSet>> SegmentSet::Open(const std::string& 
     set->file_path_ = path;
     auto reader = SegmentReader::Open(path);
     if (!reader.ok()) return reader.status();
-    if ((*reader)->info().sealed) set->sealed_.push_front(*std::move(reader));
+    const FileStamp stamp = set->StampOf((*reader)->info().name);
+    if ((*reader)->info().sealed) set->sealed_.push_front({*std::move(reader), stamp});
     return set;
   }
   set->is_folder_ = true;
@@ -93,12 +94,15 @@ std::vector<std::string> SegmentSet::Names() const {
 
 absl::Status SegmentSet::Visit(const std::string& name,
                                const std::function<absl::Status(SegmentReader&)>& visit) {
-  const auto found = std::find_if(sealed_.begin(), sealed_.end(),
-                                  [&](const auto& reader) { return reader->info().name == name; });
-  if (found != sealed_.end()) {
+  const FileStamp stamp = StampOf(name);
+  const auto found = std::find_if(sealed_.begin(), sealed_.end(), [&](const Sealed& sealed) {
+    return sealed.reader->info().name == name;
+  });
+  if (found != sealed_.end() && found->stamp == stamp) {
     sealed_.splice(sealed_.begin(), sealed_, found);
-    return visit(*sealed_.front());
+    return visit(*sealed_.front().reader);
   }
+  if (found != sealed_.end()) sealed_.erase(found);
   auto reader = SegmentReader::Open(PathOf(name));
   if (!reader.ok()) {
     if (IsWorthTelling(PathOf(name), reader.status()))
@@ -107,7 +111,7 @@ absl::Status SegmentSet::Visit(const std::string& name,
   }
   SegmentReader& opened = **reader;
   if (opened.info().sealed) {
-    sealed_.push_front(*std::move(reader));
+    sealed_.push_front({*std::move(reader), stamp});
     if (sealed_.size() > kMaxOpenSegments) sealed_.pop_back();
   }
   return visit(opened);
@@ -129,7 +133,7 @@ FileStamp SegmentSet::StampOf(const std::string& name) const {
 }
 
 void SegmentSet::Reopen(const std::string& name) {
-  sealed_.remove_if([&](const auto& reader) { return reader->info().name == name; });
+  sealed_.remove_if([&](const Sealed& sealed) { return sealed.reader->info().name == name; });
 }
 
 void SegmentSet::AddProblem(std::string sentence) {

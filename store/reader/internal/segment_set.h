@@ -61,12 +61,18 @@ class SegmentSet {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
+  // A redaction puts another file in the place of a sealed one: the stamp tells.
+  struct Sealed {
+    std::unique_ptr<SegmentReader> reader;
+    FileStamp stamp;  // Of before it was opened.
+  };
+
   std::string PathOf(const std::string& name) const;
 
   bool is_folder_ = false;
-  StoreLayout layout_;                                // Folders.
-  std::string file_path_;                             // Else.
-  std::list<std::unique_ptr<SegmentReader>> sealed_;  // The last used first.
+  StoreLayout layout_;        // Folders.
+  std::string file_path_;     // Else.
+  std::list<Sealed> sealed_;  // The last used first.
   std::vector<std::string> problems_;
 };
 

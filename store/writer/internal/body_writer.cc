@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "schema/varint.h"
 #include "store/store_layout.h"
 
 namespace reenact::store {
@@ -125,11 +124,7 @@ void BodyWriter::RememberKnown(const DedupeKey& key, const Known& known) {
 Salt BodyWriter::NewSalt(const schema::Body& body, int64_t ordinal) {
   Salt salt;
   if (body.salt.has_value()) return *body.salt;
-  if (deterministic_) {
-    std::string prefix = "reenact salt";
-    schema::PutVarint(&prefix, static_cast<uint64_t>(ordinal));
-    return BodyDigest(prefix, body.bytes);
-  }
+  if (deterministic_) return DeterministicSalt(ordinal, body.bytes);
   if (random_used_ == random_.size()) {
     FillRandom(random_.data(), random_.size());
     random_used_ = 0;

@@ -128,11 +128,11 @@ void MarkCut(std::string_view whole, schema::Body* body) {
 RecordRedactor::RecordRedactor(const schema::RedactionPolicy& policy)
     : enabled_(policy.enabled), redactor_(policy) {}
 
-void RecordRedactor::RedactText(std::string* text) const {
+void RecordRedactor::Redact(std::string* text) const {
   if (redactor_.NeedsRedaction(*text)) *text = redactor_.RedactBody(*text).bytes;
 }
 
-void RecordRedactor::RedactBody(schema::Body* body) const {
+void RecordRedactor::Redact(schema::Body* body) const {
   if (!redactor_.NeedsRedaction(body->bytes)) return;
   schema::Redacted redacted = redactor_.RedactBody(body->bytes);
   if (redacted.replacements.empty()) return;
@@ -142,38 +142,47 @@ void RecordRedactor::RedactBody(schema::Body* body) const {
 
 void RecordRedactor::Redact(schema::Tags* tags) const {
   if (!enabled_) return;
-  for (auto& [name, value] : *tags) RedactText(&value);
+  for (auto& [name, value] : *tags) {
+    if (redactor_.IsSecretName(name) && !value.empty()) {
+      value = schema::kRedactedMark;
+    } else {
+      Redact(&value);
+    }
+    Redact(&name);
+  }
 }
 
 void RecordRedactor::Redact(schema::Run* run) const {
   if (!enabled_) return;
-  RedactText(&run->entry);
-  RedactBody(&run->input);
+  for (std::string* text : {&run->service, &run->entry, &run->trace_id}) Redact(text);
+  Redact(&run->input);
   Redact(&run->tags);
   Redact(&run->process);
 }
 
 void RecordRedactor::Redact(schema::RunEnd* end) const {
   if (!enabled_) return;
-  RedactText(&end->detail);
-  RedactBody(&end->output);
+  Redact(&end->detail);
+  Redact(&end->output);
 }
 
 void RecordRedactor::Redact(schema::Component* component) const {
   if (!enabled_) return;
-  RedactBody(&component->content);
+  for (std::string* text : {&component->kind, &component->name, &component->version}) Redact(text);
+  Redact(&component->content);
 }
 
 void RecordRedactor::Redact(schema::Mark* mark) const {
   if (!enabled_) return;
-  RedactText(&mark->title);
-  RedactText(&mark->notes);
+  Redact(&mark->title);
+  Redact(&mark->notes);
 }
 
 void RecordRedactor::RedactBegin(schema::Event* event) const {
   if (!enabled_) return;
+  for (std::string* text : {&event->scope, &event->name, &event->provider}) Redact(text);
   event->endpoint = redactor_.RedactUrl(event->endpoint);
-  for (auto& [name, value] : event->request_headers) RedactText(&value);
+  Redact(&event->request_headers);
   Redact(&event->meta);
   RedactRequest(event);
 }
@@ -195,11 +204,11 @@ void RecordRedactor::RedactRequest(schema::Event* event) const {
 
 void RecordRedactor::RedactEnd(schema::Event* event, schema::Tags* facts) const {
   if (!enabled_) return;
-  RedactText(&event->end_detail);
+  Redact(&event->end_detail);
   Redact(facts);
   for (ExchangeItem& item : event->exchange) {
-    RedactText(&item.detail);
-    for (auto& [name, value] : item.headers) RedactText(&value);
+    Redact(&item.detail);
+    Redact(&item.headers);
   }
   RedactResponse(event, facts);
 }

@@ -14,12 +14,16 @@ class RecordRedactor {
  public:
   explicit RecordRedactor(const schema::RedactionPolicy& policy);
 
+  void Redact(std::string* text) const;
   void Redact(schema::Run* run) const;
   void Redact(schema::RunEnd* end) const;
   void Redact(schema::Component* component) const;
   void Redact(schema::Mark* mark) const;
+  // Names and values; the whole value where the name is that of a secret.
   void Redact(schema::Tags* tags) const;
-  // What is known when a call begins: endpoint, headers, request, facts.
+  // A body that belongs to no call.
+  void Redact(schema::Body* body) const;
+  // What is known when a call begins: names, endpoint, headers, request, facts.
   void RedactBegin(schema::Event* event) const;
   // What its end adds: response, exchange, detail. A compressed response that holds a secret is
   // stored decoded, with the fact ("decoded", "gzip") and without its content-encoding header;
@@ -28,8 +32,6 @@ class RecordRedactor {
   void RedactEnd(schema::Event* event, schema::Tags* facts) const;
 
  private:
-  void RedactText(std::string* text) const;
-  void RedactBody(schema::Body* body) const;
   void RedactRequest(schema::Event* event) const;
   void RedactResponse(schema::Event* event, schema::Tags* facts) const;
 
