@@ -252,7 +252,7 @@ TEST_F(ProxyTest, AttemptsOfOneCallAreLinked) {
     client->Send(Post("/openai/v1/chat/completions", kChat));
     client->ReadMessage();
   }
-  client.reset();  // A stop waits for connections that stand idle.
+  client.reset();  // Held open, it can hold up the stop.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 4u);
   for (size_t i = 0; i < 3; ++i) {

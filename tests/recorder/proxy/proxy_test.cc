@@ -181,7 +181,7 @@ TEST_F(ProxyTest, SlowUpstreamHoldsTheClientBack) {
   client->Send(std::string_view(large).substr(sent));
   EXPECT_EQ(BodyOf(client->ReadMessage()), "ok");
   EXPECT_TRUE(equal.get_future().get());
-  client.reset();  // A stop waits for connections that stand idle.
+  client.reset();  // Held open, it can hold up the stop.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_TRUE(events[0].request.bytes == large);

@@ -148,7 +148,7 @@ TEST_F(ProxyTest, AChangedRequestMayHaveComeInAnyShape) {
   std::snprintf(size, sizeof(size), "%zx\r\n", chat.size() - 1);
   client->Send(size + chat.substr(1) + "\r\n0\r\n\r\n");
   EXPECT_NE(client->ReadMessage().find("200 OK"), std::string::npos);
-  client.reset();  // A stop waits for connections that stand idle.
+  client.reset();  // Held open, it can hold up the stop.
   EXPECT_EQ(inbox.body(), kAsking);
   Stop();
 }
@@ -228,7 +228,7 @@ TEST_F(ProxyTest, AGivenAnswerReachesNoUpstream) {
     EXPECT_NE(got.find("9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n"), std::string::npos)
         << got;
   }
-  client.reset();  // A stop waits for connections that stand idle.
+  client.reset();  // Held open, it can hold up the stop.
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].response.bytes, "data: 1\n\ndata: 2\n\n");

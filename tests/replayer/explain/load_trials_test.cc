@@ -30,7 +30,7 @@ StockSettings SettingsAt(const StockSchedule& schedule, int32_t position) {
 }
 
 // Token 2 is 7 where one part of the keys is summed, and 5 else: so with five sequences and more.
-absl::StatusOr<ScheduledAnswer> Answer(const StockSchedule& schedule) {
+absl::StatusOr<ScheduledAnswer> TurningAnswer(const StockSchedule& schedule) {
   const StockSettings settings = SettingsAt(schedule, kPromptTokens - 1 + kTurningToken);
   const bool turned = settings.kv_splits == 1;
   ScheduledAnswer answer;
@@ -43,12 +43,12 @@ absl::StatusOr<Outcome> Judged(const ScheduledAnswer& answer) {
   return answer.tokens.back() == 7 ? Outcome::kIncident : Outcome::kReference;
 }
 
-LoadTrialOptions Options() {
+LoadTrialOptions LoadOptions() {
   return {.prompt_tokens = kPromptTokens, .cached_tokens = 32, .max_tokens = 3};
 }
 
 TEST(LoadTrials, NameTheBatchThatFlipsANearTie) {
-  absl::StatusOr<LoadTrials> trials = TryLoads(Options(), Answer, Judged);
+  absl::StatusOr<LoadTrials> trials = TryLoads(LoadOptions(), TurningAnswer, Judged);
   ASSERT_TRUE(trials.ok()) << trials.status();
   ASSERT_NE(trials->Flipping(), nullptr);
   EXPECT_EQ(trials->batches.front().outcome, Outcome::kReference);
@@ -65,11 +65,11 @@ TEST(LoadTrials, NameTheBatchThatFlipsANearTie) {
 }
 
 TEST(LoadTrials, CallTheRecordedScheduleToWitness) {
-  LoadTrialOptions options = Options();
+  LoadTrialOptions options = LoadOptions();
   options.recorded = StockSchedule{
       {0, kPromptTokens, {.step_rows = 40}},
       {kPromptTokens, 3, {.step_rows = 6, .split_k = 2, .norm_block = 256, .kv_splits = 1}}};
-  absl::StatusOr<LoadTrials> trials = TryLoads(options, Answer, Judged);
+  absl::StatusOr<LoadTrials> trials = TryLoads(options, TurningAnswer, Judged);
   ASSERT_TRUE(trials.ok()) << trials.status();
   trials->same_engine = true;
   EXPECT_EQ(trials->recorded_schedule, Outcome::kIncident);
@@ -77,7 +77,7 @@ TEST(LoadTrials, CallTheRecordedScheduleToWitness) {
   EXPECT_TRUE(trials->explains());
   // A schedule of the incident that gives something else contradicts the explanation.
   (*options.recorded)[1].settings.kv_splits = 4;
-  trials = TryLoads(options, Answer, Judged);
+  trials = TryLoads(options, TurningAnswer, Judged);
   ASSERT_TRUE(trials.ok()) << trials.status();
   trials->same_engine = true;
   EXPECT_EQ(trials->recorded_schedule, Outcome::kReference);
@@ -91,7 +91,7 @@ TEST(LoadTrials, ExplainNothingWhereNoBatchFlips) {
     answer.margins = {1, 1, 1};
     return answer;
   };
-  absl::StatusOr<LoadTrials> trials = TryLoads(Options(), steady, Judged);
+  absl::StatusOr<LoadTrials> trials = TryLoads(LoadOptions(), steady, Judged);
   ASSERT_TRUE(trials.ok()) << trials.status();
   trials->same_engine = true;
   EXPECT_EQ(trials->Flipping(), nullptr);
@@ -103,9 +103,9 @@ TEST(LoadTrials, ComputeTheSchedulesThatTheyName) {
   std::vector<StockSchedule> asked;
   const ScheduledModel model = [&](const StockSchedule& schedule) {
     asked.push_back(schedule);
-    return Answer(schedule);
+    return TurningAnswer(schedule);
   };
-  ASSERT_TRUE(TryLoads(Options(), model, Judged).ok());
+  ASSERT_TRUE(TryLoads(LoadOptions(), model, Judged).ok());
   for (const StockSchedule& schedule : asked) {
     EXPECT_TRUE(local_engine::CheckStockSchedule(schedule).ok());
     EXPECT_EQ(schedule.back().first_position + schedule.back().position_count, kPromptTokens + 3);
@@ -119,7 +119,7 @@ TEST(LoadTrials, PassOnWhatTheModelFailsOf) {
   const ScheduledModel broken = [](const StockSchedule&) -> absl::StatusOr<ScheduledAnswer> {
     return absl::ResourceExhaustedError("no pages are left");
   };
-  EXPECT_EQ(TryLoads(Options(), broken, Judged).status().message(), "no pages are left");
+  EXPECT_EQ(TryLoads(LoadOptions(), broken, Judged).status().message(), "no pages are left");
 }
 
 }  // namespace

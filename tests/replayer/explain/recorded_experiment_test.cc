@@ -35,7 +35,7 @@ struct World {
   std::string seed = "1";
 };
 
-std::string Answer(const std::string& text) {
+std::string TextAnswer(const std::string& text) {
   return R"({"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,)"
          R"("finish_reason":"stop","message":{"role":"assistant","content":")" +
          text + R"("}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}})";
@@ -56,8 +56,8 @@ class PhraseModel final : public rerun::Target {
   std::string Name() const override { return "phrase"; }
 
   std::string AnswerTo(const std::string& request) const {
-    if (request.find("start") != std::string::npos) return Answer("begin");
-    return Answer(request.find(phrase_) != std::string::npos ? "wrong" : "right");
+    if (request.find("start") != std::string::npos) return TextAnswer("begin");
+    return TextAnswer(request.find(phrase_) != std::string::npos ? "wrong" : "right");
   }
 
   rerun::Sample Ask(const rerun::Question& question) override {
@@ -83,7 +83,7 @@ schema::RecordedRun Record(const World& world, const PhraseModel& model) {
                                    .version = world.prompt,
                                    .content = {.bytes = world.prompt}});
   tape.Read(Boundary::kClock, "today", world.today);
-  tape.Model(kStart, Answer("begin"));
+  tape.Model(kStart, TextAnswer("begin"));
   tape.Tool("lookup", R"({"order":"A-17"})", world.order);
   tape.Add(
       {.boundary = Boundary::kRetrieval, .name = "kb", .request = "q", .reads = {world.policy}});
