@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
+#include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/run_assembly.h"
@@ -23,9 +23,9 @@
 namespace reenact::store {
 namespace {
 
-absl::Status FromErrno(const std::string& path) {
-  const std::string text = absl::StrCat(path, ": ", strerror(errno));
-  switch (errno) {
+absl::Status FromErrno(const std::string& path, int code) {
+  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
+  switch (code) {
     case EEXIST:
       return absl::AlreadyExistsError(text);
     case ENOSPC:
@@ -87,7 +87,10 @@ absl::Status WriteTo(const Bundle& bundle, const std::string& path) {
       !written.ok())
     return written;
   const WriteCode sealed = (*writer)->Seal("");
-  return internal::ToStatus(sealed, absl::StrCat(path, ": ", (*writer)->last_error()));
+  if (sealed != WriteCode::kOk)
+    return internal::ToStatus(sealed, absl::StrCat(path, ": ", (*writer)->last_error()));
+  if (const int code = AppendDigestLine(path); code != 0) return FromErrno(path, code);
+  return absl::OkStatus();
 }
 
 // Makes the rename itself last.
@@ -97,7 +100,7 @@ absl::Status MoveInto(const std::string& from, const std::string& to, bool repla
   // Some file systems cannot do it in one step.
   if (failed != 0 && !replace && errno == EINVAL && access(to.c_str(), F_OK) != 0)
     failed = rename(from.c_str(), to.c_str());
-  if (failed != 0) return FromErrno(to);
+  if (failed != 0) return FromErrno(to, errno);
   const int folder = open(FolderOf(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     (void)fsync(folder);

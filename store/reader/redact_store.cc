@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
 #include "store/reader/internal/catalog_file.h"
 #include "store/reader/internal/lock_file.h"
@@ -173,9 +174,13 @@ void StoreRedaction::RedactSegment(const std::string& name) {
     const std::string made = path + kNewSuffix;
     const auto now = WriteChecked(&rewriter, made);
     if (!now.ok()) return Leave(name, now.status());
-    const int code = AppendRedaction(
-        layout_.manifest(), key_, {.name = name, .was = was, .now = *now, .changed_rows = count},
-        [&] { return access(path.c_str(), F_OK) != 0 ? errno : PutInPlace(made, path); });
+    SegmentRedaction redaction{.name = name, .was = was, .now = *now, .changed_rows = count};
+    int code = DigestOfFile(made, &redaction.digest);
+    if (code == 0) {
+      code = AppendRedaction(layout_.manifest(), key_, redaction, [&] {
+        return access(path.c_str(), F_OK) != 0 ? errno : PutInPlace(made, path);
+      });
+    }
     if (code != 0) {
       unlink(made.c_str());
       if (code == ENOENT) return;  // Pruned meanwhile.
@@ -223,7 +228,9 @@ void StoreRedaction::RedactBundle(const std::string& path) {
     unlink(made.c_str());  // Of a redaction that was killed.
     const auto now = WriteChecked(&rewriter, made);
     if (!now.ok()) return Leave(name, now.status());
-    if (const int code = PutInPlace(made, path); code != 0) {
+    int code = AppendDigestLine(made);
+    if (code == 0) code = PutInPlace(made, path);
+    if (code != 0) {
       unlink(made.c_str());
       return Leave(name, FromCode(code, path));
     }

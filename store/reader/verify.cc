@@ -3,9 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 
-#include "store/reader/internal/incident_db.h"
+#include "store/format/file_digest.h"
+#include "store/reader/internal/incidents_check.h"
 #include "store/reader/internal/manifest_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/segment_check.h"
@@ -17,47 +20,10 @@ namespace {
 
 using internal::Manifest;
 using internal::SealedEntry;
+using internal::SegmentCheck;
 
-// A file that cannot be opened, by what it is.
-VerifyFinding Unreadable(const std::string& name, const absl::Status& status) {
-  return {name, "segment", std::string(status.message())};
-}
-
-// A sealed segment is as the manifest says, and the manifest knows every sealed segment.
-void CompareWithManifest(const std::string& name, bool read_only, const Manifest& manifest,
-                         internal::SegmentCheck* check) {
-  if (!check->findings.empty()) return;
-  const auto entry = manifest.sealed.find(name);
-  if (entry == manifest.sealed.end()) {
-    // Between its last row and its line in the manifest a segment is not yet read-only.
-    if (check->sealed && read_only && manifest.findings.empty())
-      check->findings.push_back({name, "segment", "is sealed, and the manifest does not know it"});
-    return;
-  }
-  const SealedEntry& sealed = entry->second;
-  if (check->head_hex == sealed.head && check->rows == sealed.rows) return;
-  if (check->head_hex == sealed.was) {
-    check->findings.push_back(
-        {name, "segment",
-         absl::StrCat("its redaction (manifest line ", sealed.line,
-                      ") was begun and not finished: run `reenact redact` again")});
-    return;
-  }
-  std::string problem = absl::StrCat("is not what was sealed (manifest line ", sealed.line, ")");
-  if (check->rows < sealed.rows)
-    absl::StrAppend(&problem, ": rows ", check->rows + 1, " to ", sealed.rows, " are missing");
-  check->findings.push_back({name, "segment", problem});
-}
-
-void AddMissing(const StoreLayout& layout, const Manifest& manifest, VerifyReport* report) {
-  for (const auto& [name, sealed] : manifest.sealed) {
-    if (manifest.pruned.contains(name)) continue;
-    if (access(absl::StrCat(layout.segments(), "/", name).c_str(), F_OK) == 0) continue;
-    report->findings.push_back(
-        {name, "segment",
-         absl::StrCat("is missing: it was sealed (manifest line ", sealed.line,
-                      "), and nothing says that it was pruned")});
-  }
+void Add(const std::string& name, std::string problem, SegmentCheck* check) {
+  check->findings.push_back({name, "segment", std::move(problem)});
 }
 
 bool IsReadOnly(const std::string& path) {
@@ -66,70 +32,149 @@ bool IsReadOnly(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && (status.st_mode & 0222) == 0;
 }
 
-void Take(internal::SegmentCheck check, VerifyReport* report) {
-  ++report->segments;
-  report->records += check.rows;
-  report->bodies += check.bodies;
-  for (VerifyFinding& finding : check.findings) report->findings.push_back(std::move(finding));
+// A segment that the manifest says nothing of: its recorder is at work, or died.
+void CheckUnknown(const SegmentInfo& info, SegmentCheck* check,
+                  std::vector<std::string>* open_ends) {
+  // It becomes read-only after its line is written.
+  const bool is_at_work =
+      info.owner && IsAlive(*info.owner) && !(check->sealed && IsReadOnly(info.path));
+  if (is_at_work) {
+    open_ends->push_back(absl::StrCat(info.name, " is being written"));
+  } else if (check->sealed) {
+    Add(info.name, "is sealed, and the manifest does not know it", check);
+  } else if (!info.owner) {
+    Add(info.name, "is no recorder's, and the manifest does not know it", check);
+  } else {
+    open_ends->push_back(
+        absl::StrCat(info.name, " was not sealed: its writer died. Nothing vouches for its end"));
+  }
 }
 
-// Marked runs, each a small file of its own inside incidents.db.
-void VerifyPromoted(const StoreLayout& layout, VerifyReport* report) {
-  static constexpr char kName[] = "incidents.db";
-  const auto incidents = internal::IncidentDb::OpenForReading(layout.incidents());
-  if (absl::IsNotFound(incidents.status())) return;
-  const auto parts = incidents.ok() ? (*incidents)->PromotedParts() : incidents.status();
-  if (!parts.ok()) {
-    report->findings.push_back({kName, "incidents", std::string(parts.status().message())});
+// A sealed segment is as the manifest says, to its last byte.
+void CompareWithEntry(const SegmentInfo& info, const SealedEntry& sealed, SegmentCheck* check) {
+  if (!sealed.was.empty() && check->head_hex == sealed.was) {
+    Add(info.name,
+        absl::StrCat("its redaction (manifest line ", sealed.line,
+                     ") was begun and not finished: run `reenact redact` again"),
+        check);
     return;
   }
-  for (const auto& [run, part] : *parts) {
-    const std::string record = absl::StrCat("copy of run ", ToString(run));
-    const auto bytes = (*incidents)->PromotedRun(run);
-    if (!bytes.ok() || !bytes->has_value()) {
-      report->findings.push_back({kName, record, "cannot be read"});
-      continue;
-    }
-    const auto file = internal::RecordFile::OpenBytes(**bytes, kName);
-    if (!file.ok()) {
-      report->findings.push_back({kName, record, std::string(file.status().message())});
-      continue;
-    }
-    internal::SegmentCheck check = internal::CheckSegment(file->get());
-    report->records += check.rows;
-    report->bodies += check.bodies;
-    for (VerifyFinding& finding : check.findings)
-      report->findings.push_back(
-          {kName, absl::StrCat(record, ": ", finding.record), finding.problem});
+  if (check->head_hex != sealed.head || check->rows != sealed.rows) {
+    std::string problem = absl::StrCat("is not what was sealed (manifest line ", sealed.line, ")");
+    if (check->rows < sealed.rows)
+      absl::StrAppend(&problem, ": rows ", check->rows + 1, " to ", sealed.rows, " are missing");
+    Add(info.name, std::move(problem), check);
+    return;
   }
+  schema::Digest digest{};
+  if (sealed.sha256.empty()) return;
+  if (DigestOfFile(info.path, &digest) != 0)
+    Add(info.name, "cannot be read to its end", check);
+  else if (schema::ToHex(digest) != sealed.sha256)
+    Add(info.name,
+        absl::StrCat("has other bytes than when it was sealed (manifest line ", sealed.line,
+                     "), where no record lies"),
+        check);
 }
 
-VerifyReport VerifyFolder(const StoreLayout& layout,
-                          const std::function<void(int64_t, int64_t)>& progress) {
-  VerifyReport report;
-  const Manifest manifest = internal::ReadManifest(layout);
-  report.tombstones = static_cast<int64_t>(manifest.pruned.size());
-  report.redactions = manifest.redactions;
-  report.findings = manifest.findings;
-  AddMissing(layout, manifest, &report);
-  const std::vector<std::string> names = ListSegments(layout);
-  const auto total = static_cast<int64_t>(names.size());
-  int64_t done = 0;
-  for (const std::string& name : names) {
-    const std::string path = absl::StrCat(layout.segments(), "/", name);
-    auto file = internal::RecordFile::Open(path);
-    if (file.ok()) {
-      internal::SegmentCheck check = internal::CheckSegment(file->get());
-      CompareWithManifest(name, IsReadOnly(path), manifest, &check);
-      Take(std::move(check), &report);
-    } else if (!absl::IsNotFound(file.status()) || manifest.sealed.contains(name)) {
-      ++report.segments;
-      report.findings.push_back(Unreadable(name, file.status()));
+// One pass over a store's folder.
+class FolderCheck {
+ public:
+  explicit FolderCheck(const StoreLayout& layout)
+      : layout_(layout), manifest_(internal::ReadManifest(layout)) {}
+
+  VerifyReport Run(const std::function<void(int64_t, int64_t)>& progress) {
+    const std::vector<std::string> names = ListSegments(layout_);
+    AddMissing();
+    const auto total = static_cast<int64_t>(names.size());
+    int64_t done = 0;
+    for (const std::string& name : names) {
+      CheckOne(name);
+      if (progress) progress(++done, total);
     }
-    if (progress) progress(++done, total);
+    internal::CheckIncidents(layout_, manifest_, &report_);
+    report_.tombstones = std::move(manifest_.tombstones);
+    report_.findings.insert(report_.findings.begin(), manifest_.findings.begin(),
+                            manifest_.findings.end());
+    return std::move(report_);
   }
-  VerifyPromoted(layout, &report);
-  return report;
+
+ private:
+  std::string PathOf(const std::string& name) const {
+    return absl::StrCat(layout_.segments(), "/", name);
+  }
+
+  bool IsMissing(const std::string& name) const {
+    return !manifest_.pruned.contains(name) && access(PathOf(name).c_str(), F_OK) != 0;
+  }
+
+  void AddMissing() {
+    std::optional<Manifest> now;
+    for (const auto& [name, sealed] : manifest_.sealed) {
+      if (!IsMissing(name)) continue;
+      // Perhaps it was pruned since the manifest was read.
+      if (!now) now = internal::ReadManifest(layout_);
+      if (now->pruned.contains(name)) continue;
+      report_.findings.push_back(
+          {name, "segment",
+           absl::StrCat("is missing: it was sealed (manifest line ", sealed.line,
+                        "), and nothing says that it was pruned")});
+    }
+  }
+
+  void CheckOne(const std::string& name) {
+    auto file = internal::RecordFile::Open(PathOf(name));
+    if (!file.ok()) {
+      // Gone meanwhile, or being begun.
+      if (absl::IsNotFound(file.status()) && !manifest_.sealed.contains(name)) return;
+      ++report_.segments;
+      report_.findings.push_back({name, "segment", std::string(file.status().message())});
+      return;
+    }
+    SegmentCheck check = internal::CheckSegment(file->get());
+    // What a damaged manifest does not say proves nothing.
+    if (check.findings.empty() && manifest_.findings.empty()) Compare((*file)->info, &check);
+    ++report_.segments;
+    report_.records += check.rows;
+    report_.bodies += check.bodies;
+    for (VerifyFinding& finding : check.findings) report_.findings.push_back(std::move(finding));
+  }
+
+  void Compare(const SegmentInfo& info, SegmentCheck* check) {
+    auto entry = manifest_.sealed.find(info.name);
+    if (entry == manifest_.sealed.end() && check->sealed) {
+      // Perhaps it was sealed since the manifest was read.
+      Manifest now = internal::ReadManifest(layout_);
+      if (const auto since = now.sealed.find(info.name); since != now.sealed.end())
+        entry = manifest_.sealed.insert(*since).first;
+    }
+    if (entry == manifest_.sealed.end()) return CheckUnknown(info, check, &report_.open_ends);
+    if (manifest_.pruned.contains(info.name)) {
+      Add(info.name, "is there, though it was pruned", check);
+    } else {
+      CompareWithEntry(info, entry->second, check);
+    }
+  }
+
+  const StoreLayout& layout_;
+  Manifest manifest_;
+  VerifyReport report_;
+};
+
+// A bundle, or a segment away from its store: what it says of itself.
+void CheckEnd(const SegmentInfo& info, SegmentCheck* check) {
+  if (info.owner) return;
+  if (!check->sealed) return Add(info.name, "was not finished", check);
+  switch (CheckDigestLine(info.path)) {
+    case DigestLine::kFits:
+      return;
+    case DigestLine::kMissing:
+      return Add(info.name, "does not end in its digest: its end was cut off", check);
+    case DigestLine::kDiffers:
+      return Add(info.name, "does not match its digest, where no record lies", check);
+    case DigestLine::kUnreadable:
+      return Add(info.name, "cannot be read to its end", check);
+  }
 }
 
 }  // namespace
@@ -142,15 +187,14 @@ absl::StatusOr<VerifyReport> VerifyStore(const std::string& path,
   if (S_ISDIR(status.st_mode)) {
     const StoreLayout layout{path};
     if (absl::Status listed = internal::CheckSegmentsFolder(layout); !listed.ok()) return listed;
-    return VerifyFolder(layout, progress);
+    return FolderCheck(layout).Run(progress);
   }
   auto file = internal::RecordFile::Open(path);
   if (!file.ok()) return file.status();
-  VerifyReport report;
-  internal::SegmentCheck check = internal::CheckSegment(file->get());
-  if (!check.sealed && !(*file)->info.owner && check.findings.empty())
-    check.findings.push_back({(*file)->info.name, "segment", "was not finished"});
-  Take(std::move(check), &report);
+  SegmentCheck check = internal::CheckSegment(file->get());
+  if (check.findings.empty()) CheckEnd((*file)->info, &check);
+  VerifyReport report{.segments = 1, .records = check.rows, .bodies = check.bodies};
+  report.findings = std::move(check.findings);
   if (progress) progress(1, 1);
   return report;
 }

@@ -19,12 +19,25 @@ struct VerifyFinding {
   std::string problem;  // "body does not match its digest", "missing: chain breaks before it".
 };
 
+// What the manifest accounts for: a segment, or something of it, is gone, and this program took it.
+struct VerifyTombstone {
+  enum class Kind : uint8_t { kPruned, kRedacted };
+  Kind kind = Kind::kPruned;
+  std::string segment;       // File name.
+  std::string reason;        // "size_cap", "free_space_floor"; empty for a redaction.
+  int64_t changed_rows = 0;  // Of a redaction.
+  int64_t at_wall_ns = 0;
+  int64_t line = 0;  // Of the manifest, from 1.
+};
+
 struct VerifyReport {
   int64_t segments = 0;
   int64_t records = 0;
   int64_t bodies = 0;
-  int64_t tombstones = 0;               // Pruned segments, accounted for.
-  int64_t redactions = 0;               // Times that a sealed segment was redacted, accounted for.
+  std::vector<VerifyTombstone> tombstones;
+  // What nothing vouches for yet: segments that are being written, or whose writer died. A sentence
+  // each.
+  std::vector<std::string> open_ends;
   std::vector<VerifyFinding> findings;  // First the first record that does not fit, per segment.
 };
 

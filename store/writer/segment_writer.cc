@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
 #include "store/format/tables.h"
 #include "store/ring/internal/fork_guard.h"
@@ -328,8 +329,13 @@ void SegmentWriter::Impl::CloseStatements() {
 WriteCode SegmentWriter::Impl::FinishSeal(const std::string& manifest_path) {
   int code = 0;
   if (!manifest_path.empty()) {
-    code = AppendSealedLine(manifest_path, options.store_key, FileNameOf(file.path()),
-                            rows.chain().committed());
+    SealedSegment whole{.name = FileNameOf(file.path()), .chain = rows.chain().committed()};
+    code = DigestOfFile(file.path(), &whole.digest);
+    if (code != 0) {
+      last_error = file.path() + ": " + DescribeErrno(code);
+      return ErrnoToWriteCode(code);
+    }
+    code = AppendSealedLine(manifest_path, options.store_key, whole);
     if (code != 0) last_error = manifest_path + ": " + DescribeErrno(code);
   }
   if (code == 0) {

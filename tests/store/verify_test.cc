@@ -131,7 +131,9 @@ TEST_F(StoreVerification, ARemovedSegmentShowsAndAPrunedOneDoesNot) {
   EXPECT_EQ(result.pruned.size(), 1U);
   const VerifyReport report = Verify(pruned.path());
   EXPECT_TRUE(report.findings.empty());
-  EXPECT_EQ(report.tombstones, 1);
+  ASSERT_EQ(report.tombstones.size(), 1U);
+  EXPECT_EQ(report.tombstones[0].segment, result.pruned[0]);
+  EXPECT_EQ(report.tombstones[0].reason, "size_cap");
 }
 
 TEST_F(StoreVerification, AnEditedOrRemovedManifestLineShows) {

@@ -2,15 +2,34 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
+#include "tools/reenact/time_text.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {
 namespace {
+
+void WriteTombstones(const std::vector<store::VerifyTombstone>& tombstones, JsonWriter* json) {
+  json->Key("tombstones");
+  json->BeginArray();
+  for (const store::VerifyTombstone& tombstone : tombstones) {
+    const bool pruned = tombstone.kind == store::VerifyTombstone::Kind::kPruned;
+    json->BeginObject();
+    json->TextField("kind", pruned ? "pruned" : "redacted");
+    json->TextField("segment", tombstone.segment);
+    json->GivenTextField("reason", tombstone.reason);
+    if (!pruned) json->IntField("changed_rows", tombstone.changed_rows);
+    json->TimeField("at", tombstone.at_wall_ns);
+    json->IntField("manifest_line", tombstone.line);
+    json->EndObject();
+  }
+  json->EndArray();
+}
 
 void PrintJson(const std::string& path, const store::VerifyReport& report) {
   JsonWriter json = JsonWriter::Document("verify");
@@ -18,7 +37,8 @@ void PrintJson(const std::string& path, const store::VerifyReport& report) {
   json.IntField("segments", report.segments);
   json.IntField("records", report.records);
   json.IntField("bodies", report.bodies);
-  json.IntField("tombstones", report.tombstones);
+  WriteTombstones(report.tombstones, &json);
+  json.TextsField("open_ends", report.open_ends);
   json.Key("findings");
   json.BeginArray();
   for (const store::VerifyFinding& finding : report.findings) {
@@ -33,17 +53,32 @@ void PrintJson(const std::string& path, const store::VerifyReport& report) {
   Print(json.Take());
 }
 
+std::string TextOf(const store::VerifyTombstone& tombstone) {
+  std::string text = tombstone.segment;
+  if (tombstone.kind == store::VerifyTombstone::Kind::kPruned)
+    text += " was pruned (" + tombstone.reason + ")";
+  else
+    text += " was redacted (" + Counted(tombstone.changed_rows, "row") + ")";
+  return text + " at " + FormatSeconds(tombstone.at_wall_ns) + ", manifest line " +
+         std::to_string(tombstone.line);
+}
+
 void PrintText(const store::VerifyReport& report, const Style& style) {
   for (const store::VerifyFinding& finding : report.findings) {
     Print(style(Ink::kRed,
                 Printable(finding.segment + ": " + finding.record + ": " + finding.problem)) +
           "\n");
   }
+  for (const store::VerifyTombstone& tombstone : report.tombstones)
+    Print(style(Ink::kDim, Printable(TextOf(tombstone))) + "\n");
+  for (const std::string& sentence : report.open_ends)
+    Print(style(Ink::kYellow, Printable(sentence)) + "\n");
   std::string line = Counted(report.segments, "segment") + ", " +
                      Counted(report.records, "record") + " and " +
                      Counted(report.bodies, "body", "bodies") + " checked";
-  if (report.tombstones > 0) {
-    line += ", " + Counted(report.tombstones, "pruned segment") + " accounted for";
+  if (!report.tombstones.empty()) {
+    line += ", " + Counted(static_cast<int64_t>(report.tombstones.size()), "tombstone") +
+            " accounted for";
   }
   const auto count = static_cast<int64_t>(report.findings.size());
   line += count == 0 ? ": as recorded" : ": " + Counted(count, "finding");
@@ -71,7 +106,7 @@ int Verify(const std::string& path_option, const Context& context) {
     PrintText(*report, context.style);
   }
   if (!report->findings.empty()) return kExitFinding;
-  if (report->segments == 0 && report->tombstones == 0) {
+  if (report->segments == 0 && report->tombstones.empty()) {
     Note(context, "there was nothing to verify in " + path);
     return kExitInconclusive;
   }

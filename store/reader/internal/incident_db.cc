@@ -8,10 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "store/format/file_digest.h"
 #include "store/format/migration.h"
+#include "store/format/posix_file.h"
 #include "store/format/tables.h"
 #include "store/reader/internal/lock_file.h"
 #include "store/reader/internal/record_file.h"
+#include "store/writer/internal/manifest.h"
 
 namespace reenact::store::internal {
 namespace {
@@ -35,6 +38,12 @@ CREATE TABLE incident_run(
   marked INTEGER NOT NULL, UNIQUE(incident, run)) STRICT;
 CREATE TABLE promoted(run BLOB PRIMARY KEY, part BLOB NOT NULL, bundle BLOB NOT NULL) STRICT;
 )sql";
+
+absl::Status FromErrno(const std::string& path, int code) {
+  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
+  return code == ENOSPC || code == EDQUOT ? absl::ResourceExhaustedError(text)
+                                          : absl::PermissionDeniedError(text);
+}
 
 schema::Ulid IdAt(const Statement& row, int column) {
   return schema::UlidFromBytes(row.Bytes(column)).value_or(schema::Ulid{});
@@ -96,6 +105,7 @@ absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForReading(const std
 absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForWriting(const std::string& path) {
   auto db = std::make_unique<IncidentDb>();
   db->name_ = FileName(path);
+  db->layout_.root = FolderOf(path);
   MakePrivateFile(path);
   Failure failure = db->connection_.Open(path, sqlite::OpenMode::kCreate);
   // An incident is small and precious: each commit is on the disk before anybody is told.
@@ -213,7 +223,18 @@ absl::Status IncidentDb::Begin() {
 }
 
 absl::Status IncidentDb::Commit() {
-  return Fail(connection_.Execute("COMMIT"));
+  std::string key;
+  std::string why;
+  if (!PrepareStore(layout_, &key, &why)) return absl::PermissionDeniedError(why);
+  if (const int code = AppendIncidentsChanging(layout_.manifest(), key); code != 0)
+    return FromErrno(layout_.manifest(), code);
+  if (absl::Status done = Fail(connection_.Execute("COMMIT")); !done.ok()) return done;
+  // What was asked for is done, whatever becomes of this line: `verify` tells of a change whose end
+  // it does not know, and the next one settles it.
+  schema::Digest digest{};
+  if (DigestOfFile(layout_.incidents(), &digest) == 0)
+    (void)AppendIncidentsChanged(layout_.manifest(), key, digest);
+  return absl::OkStatus();
 }
 
 void IncidentDb::Rollback() {

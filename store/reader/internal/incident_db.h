@@ -18,6 +18,7 @@
 #include "store/format/sqlite.h"
 #include "store/reader/incidents.h"
 #include "store/reader/internal/run_part.h"
+#include "store/store_layout.h"
 
 namespace reenact::store::internal {
 
@@ -40,6 +41,7 @@ class IncidentDb {
 
   // Writing happens between Begin and Commit; without Commit nothing is kept.
   absl::Status Begin();
+  // Tells the manifest of the store, before and after, so that `verify` knows the file.
   absl::Status Commit();
   void Rollback();
   // Makes the incident of a mark, unless it is there.
@@ -61,6 +63,7 @@ class IncidentDb {
   absl::Status Fail(sqlite::Failure failure);
 
   std::string name_;
+  StoreLayout layout_;  // Of the store that the file lies in.
   sqlite::Connection connection_;
 };
 

@@ -1,35 +1,32 @@
 #include "store/reader/internal/manifest_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
-#include <fstream>
-#include <optional>
-#include <sstream>
+#include <cerrno>
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 
 #include "store/format/chain.h"
+#include "store/format/posix_file.h"
 
 namespace reenact::store::internal {
 namespace {
 
 constexpr char kManifestName[] = "manifest.jsonl";
-constexpr uintmax_t kMaxManifestBytes = uintmax_t{256} << 20;
+constexpr size_t kMaxManifestBytes = size_t{256} << 20;
+constexpr size_t kMaxKeyBytes = 4096;
 
-std::optional<std::string> ReadFile(const std::string& path) {
-  struct stat status {};
-
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<uintmax_t>(status.st_size) > kMaxManifestBytes)
-    return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!in.good() && !in.eof()) return std::nullopt;
-  return text.str();
+// Between the lines of others: a writer holds the lock while it appends one.
+int ReadUnderLock(const std::string& path, std::string* text) {
+  FileDescriptor file;
+  if (const int code = OpenRegularFile(path, O_RDONLY, 0, &file); code != 0) return code;
+  // Where there are no locks nobody writes either.
+  while (flock(file.get(), LOCK_SH) != 0 && errno == EINTR) {
+  }
+  return ReadWholeFile(path, kMaxManifestBytes, text);
 }
 
 // A member as a string; empty when it is missing or something else.
@@ -52,14 +49,17 @@ class ManifestReader {
     size_t begin = 0;
     for (int64_t number = 1; begin < text.size(); ++number) {
       const size_t end = text.find('\n', begin);
-      // A line without its end is one whose writer died: it never counted.
-      if (end == std::string::npos) break;
-      const std::string problem = Add(text.substr(begin, end - begin), number);
+      // Its writer died in it, or it was cut. What it was to say is not known; the next writer
+      // removes it.
+      const std::string problem = end == std::string::npos
+                                      ? "ends in the middle"
+                                      : Add(text.substr(begin, end - begin), number);
       if (!problem.empty()) {
         manifest_.findings.push_back(
             {kManifestName, absl::StrCat("manifest line ", number), problem});
         break;
       }
+      manifest_.lines = number;
       begin = end + 1;
     }
     return std::move(manifest_);
@@ -79,12 +79,38 @@ class ManifestReader {
       return "does not follow the line before it: one was removed or moved";
     previous_ = mac;
     if (const std::string name = TextOf(fields, "segment"); !name.empty()) {
-      manifest_.sealed[name] = {TextOf(fields, "head"), NumberOf(fields, "rows"), number, ""};
+      return AddSealed(name, fields, number);
     } else if (const std::string pruned = TextOf(fields, "pruned"); !pruned.empty()) {
       manifest_.pruned.insert(pruned);
+      manifest_.tombstones.push_back({.kind = VerifyTombstone::Kind::kPruned,
+                                      .segment = pruned,
+                                      .reason = TextOf(fields, "reason"),
+                                      .at_wall_ns = NumberOf(fields, "at_wall_ns"),
+                                      .line = number});
     } else if (const std::string redacted = TextOf(fields, "redacted"); !redacted.empty()) {
       return AddRedaction(redacted, fields, number);
+    } else if (fields.contains("changing")) {
+      manifest_.incidents.change_begun_line = number;
+    } else if (fields.contains("changed")) {
+      manifest_.incidents = {.sha256 = TextOf(fields, "sha256"), .line = number};
+    } else {
+      return "is of a kind that this Reenact does not know: use a newer one";
     }
+    return {};
+  }
+
+  // Sealing that was interrupted is repeated, and then the file has other bytes that hold nothing.
+  std::string AddSealed(const std::string& name, const nlohmann::json& fields, int64_t number) {
+    const SealedEntry entry{.head = TextOf(fields, "head"),
+                            .rows = NumberOf(fields, "rows"),
+                            .line = number,
+                            .sha256 = TextOf(fields, "sha256")};
+    const auto [place, is_new] = manifest_.sealed.try_emplace(name, entry);
+    if (is_new) return {};
+    if (place->second.head != entry.head || place->second.rows != entry.rows)
+      return absl::StrCat("seals ", name, " a second time, with other rows than line ",
+                          place->second.line);
+    place->second = entry;
     return {};
   }
 
@@ -96,8 +122,16 @@ class ManifestReader {
     if (sealed == manifest_.sealed.end() || was.empty() ||
         (was != sealed->second.head && was != sealed->second.was))
       return absl::StrCat("redacts what ", name, " never was");
-    sealed->second = {TextOf(fields, "head"), NumberOf(fields, "rows"), number, was};
-    ++manifest_.redactions;
+    sealed->second = {.head = TextOf(fields, "head"),
+                      .rows = NumberOf(fields, "rows"),
+                      .line = number,
+                      .was = was,
+                      .sha256 = TextOf(fields, "sha256")};
+    manifest_.tombstones.push_back({.kind = VerifyTombstone::Kind::kRedacted,
+                                    .segment = name,
+                                    .changed_rows = NumberOf(fields, "changed_rows"),
+                                    .at_wall_ns = NumberOf(fields, "at_wall_ns"),
+                                    .line = number});
     return {};
   }
 
@@ -110,19 +144,20 @@ class ManifestReader {
 
 Manifest ReadManifest(const StoreLayout& layout) {
   Manifest manifest;
-  const auto text = ReadFile(layout.manifest());
-  if (!text) {
-    if (access(layout.manifest().c_str(), F_OK) == 0)
-      manifest.findings.push_back({kManifestName, "manifest", "cannot be read"});
+  std::string text;
+  if (const int code = ReadUnderLock(layout.manifest(), &text); code != 0) {
+    if (code != ENOENT)
+      manifest.findings.push_back(
+          {kManifestName, "manifest", absl::StrCat("cannot be read: ", DescribeErrno(code))});
     return manifest;
   }
-  const auto key = ReadFile(layout.key_file());
-  if (!key) {
+  std::string key;
+  if (ReadWholeFile(layout.key_file(), kMaxKeyBytes, &key) != 0) {
     manifest.findings.push_back(
         {kManifestName, "manifest", "cannot be checked: store.key is missing or cannot be read"});
     return manifest;
   }
-  return ManifestReader(*key).Read(*text);
+  return ManifestReader(std::move(key)).Read(text);
 }
 
 }  // namespace reenact::store::internal

@@ -19,14 +19,24 @@ namespace reenact::store::internal {
 struct SealedEntry {
   std::string head;  // Of its chain, in hex.
   int64_t rows = 0;
-  int64_t line = 0;  // In the manifest, from 1.
-  std::string was;   // The head before the last redaction; empty: there was none.
+  int64_t line = 0;    // In the manifest, from 1.
+  std::string was;     // The head before the last redaction; empty: there was none.
+  std::string sha256;  // Of the file, in hex; empty in stores of before it was written down.
+};
+
+// incidents.db, which is changed in place.
+struct IncidentsEntry {
+  std::string sha256;             // Of the file after the last change that is known to have ended.
+  int64_t line = 0;               // In the manifest; 0: no change is known.
+  int64_t change_begun_line = 0;  // Of a change whose end is not known; else 0.
 };
 
 struct Manifest {
   std::map<std::string, SealedEntry> sealed;  // By file name.
   std::set<std::string> pruned;
-  int64_t redactions = 0;
+  std::vector<VerifyTombstone> tombstones;
+  IncidentsEntry incidents;
+  int64_t lines = 0;
   // The first line that does not fit: what follows it was not read, for it proves nothing.
   std::vector<VerifyFinding> findings;
 };

@@ -34,6 +34,7 @@ class Checker {
   void CheckIntegrity();
   void CheckChain();
   void CheckSeal(const ChainResult& chain);
+  void CheckOpenCalls();
   void CheckBodies();
 
   RecordFile* file_;
@@ -77,6 +78,17 @@ void Checker::CheckSeal(const ChainResult& chain) {
   const auto sealed = file_->MetaValue(kMetaSealed);
   if (sealed.ok() && sealed->has_value() && **sealed != std::to_string(chain.rows - 1))
     Add("segment", absl::StrCat("was sealed after ", **sealed, " rows, has ", chain.rows - 1));
+  CheckOpenCalls();
+}
+
+// Sealing ends every call, and these rows are outside the chain.
+void Checker::CheckOpenCalls() {
+  Statement calls;
+  if (file_->connection.Prepare("SELECT sequence FROM open_call ORDER BY sequence LIMIT 1",
+                                &calls) != Failure::kNone)
+    return;
+  if (calls.Step())
+    Add(absl::StrCat("open call ", calls.Integer(0)), "was put there: a sealed file has none");
 }
 
 void Checker::CheckBodies() {

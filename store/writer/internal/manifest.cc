@@ -88,12 +88,13 @@ int Append(const OpenManifest& manifest, std::string_view store_key, const std::
 }  // namespace
 
 int AppendSealedLine(const std::string& manifest_path, std::string_view store_key,
-                     const std::string& segment_name, const ChainState& chain) {
+                     const SealedSegment& sealed) {
   OpenManifest manifest;
   if (const int code = Open(manifest_path, &manifest); code != 0) return code;
-  const std::string fields = "\"segment\":\"" + segment_name + "\",\"head\":\"" +
-                             schema::ToHex(chain.head) +
-                             "\",\"rows\":" + std::to_string(chain.rows);
+  const std::string fields = "\"segment\":\"" + sealed.name + "\",\"head\":\"" +
+                             schema::ToHex(sealed.chain.head) +
+                             "\",\"rows\":" + std::to_string(sealed.chain.rows) + ",\"sha256\":\"" +
+                             schema::ToHex(sealed.digest) + "\"";
   // Sealing may be repeated after a crash between this line and the end of it.
   if (manifest.text.find("{" + fields + ",") != std::string::npos) return 0;
   return Append(manifest, store_key, fields);
@@ -108,6 +109,21 @@ int AppendTombstone(const std::string& manifest_path, std::string_view store_key
                     "\",\"at_wall_ns\":" + std::to_string(WallNowNs()));
 }
 
+int AppendIncidentsChanging(const std::string& manifest_path, std::string_view store_key) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  return Append(manifest, store_key,
+                "\"changing\":\"incidents.db\",\"at_wall_ns\":" + std::to_string(WallNowNs()));
+}
+
+int AppendIncidentsChanged(const std::string& manifest_path, std::string_view store_key,
+                           const schema::Digest& digest) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  return Append(manifest, store_key,
+                "\"changed\":\"incidents.db\",\"sha256\":\"" + schema::ToHex(digest) + "\"");
+}
+
 int AppendRedaction(const std::string& manifest_path, std::string_view store_key,
                     const SegmentRedaction& redaction, const std::function<int()>& replace) {
   OpenManifest manifest;
@@ -119,7 +135,8 @@ int AppendRedaction(const std::string& manifest_path, std::string_view store_key
                           "\"redacted\":\"" + redaction.name + "\",\"was\":\"" + redaction.was +
                               "\",\"head\":\"" + schema::ToHex(redaction.now.head) +
                               "\",\"rows\":" + std::to_string(redaction.now.rows) +
-                              ",\"changed_rows\":" + std::to_string(redaction.changed_rows) +
+                              ",\"sha256\":\"" + schema::ToHex(redaction.digest) +
+                              "\",\"changed_rows\":" + std::to_string(redaction.changed_rows) +
                               ",\"at_wall_ns\":" + std::to_string(WallNowNs()));
   return code != 0 ? code : replace();
 }

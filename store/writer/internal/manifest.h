@@ -13,10 +13,17 @@
 
 namespace reenact::store {
 
-// Appends {"segment":NAME,"head":HEX,"rows":N,...} unless a line with all of these is there
-// already. 0, or errno.
+// A segment that is whole, and closed.
+struct SealedSegment {
+  std::string name;  // Of its file.
+  ChainState chain;
+  schema::Digest digest;  // Of the file.
+};
+
+// Appends {"segment":NAME,"head":HEX,"rows":N,"sha256":HEX,...} unless a line with all of these is
+// there already. 0, or errno.
 int AppendSealedLine(const std::string& manifest_path, std::string_view store_key,
-                     const std::string& segment_name, const ChainState& chain);
+                     const SealedSegment& sealed);
 
 // Appends {"pruned":NAME,"reason":REASON,"at_wall_ns":N,...}. 0, or errno.
 int AppendTombstone(const std::string& manifest_path, std::string_view store_key,
@@ -28,6 +35,7 @@ struct SegmentRedaction {
   std::string was;   // Head of its chain before, in hex,
   ChainState now;    // and since.
   int64_t changed_rows = 0;
+  schema::Digest digest;  // Of the new file.
 };
 
 // Appends {"redacted":NAME,"was":HEX,"head":HEX,"rows":N,...} and then, under the same lock, calls
@@ -36,6 +44,13 @@ struct SegmentRedaction {
 // the segment was pruned meanwhile.
 int AppendRedaction(const std::string& manifest_path, std::string_view store_key,
                     const SegmentRedaction& redaction, const std::function<int()>& replace);
+
+// incidents.db is changed in place. Before a change is committed {"changing":"incidents.db",...} is
+// appended, and once it is, {"changed":"incidents.db","sha256":HEX,...}: a crash between the two is
+// told from tampering. 0, or errno.
+int AppendIncidentsChanging(const std::string& manifest_path, std::string_view store_key);
+int AppendIncidentsChanged(const std::string& manifest_path, std::string_view store_key,
+                           const schema::Digest& digest);
 
 }  // namespace reenact::store
 
