@@ -101,7 +101,7 @@ class HttpServer(http.server.BaseHTTPRequestHandler):
 
 
 SESSION = "session-1868a90c-4f3e-8a4b"
-SESSIONS, FILES = 40, 56  # The recorder itself has some 20 open.
+SESSIONS, FILES = 24, 32  # The recorder itself has some 16 open.
 
 
 def initialize(version="2025-11-25"):
