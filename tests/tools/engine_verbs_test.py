@@ -227,7 +227,7 @@ def refusals(verbs):
     verbs.refuses((*prompt, "--messages", "chat.json"), "one of")
     verbs.refuses((*prompt, "--max-tokens", "5000"), "1 tokens and 5000 more do not fit 1024 positions")
     verbs.refuses((*prompt, "--temperature", "-1"), "temperature")
-    verbs.refuses((*prompt, "--stop", ""), "stop text is empty")
+    verbs.refuses((*prompt, "--stop", ""), "--stop: is an empty word")
     verbs.refuses(("generate", "--prompt-file", verbs.scratch / "nowhere"), "nowhere")
 
 

@@ -82,7 +82,6 @@ void PrintTable(const std::vector<store::SearchHit>& hits, const Context& contex
 }
 
 int Search(const SearchOptions& options, const Context& context) {
-  if (options.text.empty()) return Refuse(context, "an empty text is everywhere; name some text");
   auto reader = OpenStore(context);
   if (!reader.ok()) return Fail(context, reader.status());
   auto hits = (*reader)->Search(options.text, options.limit == 0 ? 0 : options.limit + 1);
