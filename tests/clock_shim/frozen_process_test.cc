@@ -15,6 +15,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -324,6 +325,18 @@ TEST(ProgramReach, AStaticProgramThatWasStartedIsNamed) {
   ASSERT_EQ(first.report.unreached.size(), 1U);
   EXPECT_EQ(first.report.unreached[0],
             std::string(REENACT_STATIC_PROGRAM) + " (statically linked)");
+}
+
+// With cgo, which is Go's default where there is a C compiler, the library is loaded and of no use.
+TEST(ProgramReach, AGoProgramThatLoadsTheLibraryIsNamed) {
+  constexpr std::string_view kWhy = "written in Go, which reads the clock past libc";
+  EXPECT_EQ(WhyUnreachable(REENACT_GO_NOTE_PROGRAM), kWhy);
+  for (const Recording& recording :
+       {Record({REENACT_GO_NOTE_PROGRAM}), Record({kProgram, "run", REENACT_GO_NOTE_PROGRAM})}) {
+    EXPECT_TRUE(recording.report.reached);
+    ASSERT_EQ(recording.report.unreached.size(), 1U);
+    EXPECT_TRUE(recording.report.unreached[0].ends_with(std::string(" (").append(kWhy) + ")"));
+  }
 }
 
 TEST(ProgramReach, ScriptsAreJudgedByTheirInterpreter) {
