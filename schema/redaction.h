@@ -33,6 +33,11 @@ inline constexpr uint32_t kRedactionPolicyVersion = 1;
 // What stands in the place of a secret. The same for all secrets, so that rotation changes nothing.
 inline constexpr std::string_view kRedactedMark = "[redacted]";
 
+// Facts of a run's process, once it was redacted after it was recorded: the names whose values
+// went, with commas between them; and that texts went which only whoever erased them knows.
+inline constexpr std::string_view kRedactedKeysFact = "redacted_keys";
+inline constexpr std::string_view kRedactedTextsFact = "redacted_texts";
+
 struct RedactionPolicy {
   uint32_t version = kRedactionPolicyVersion;
   bool enabled = true;

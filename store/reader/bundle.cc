@@ -19,6 +19,7 @@
 #include "store/reader/internal/run_writer.h"
 #include "store/reader/store_reader.h"
 #include "store/store_layout.h"
+#include "store/writer/internal/record_redactor.h"
 
 namespace reenact::store {
 namespace {
@@ -148,6 +149,20 @@ std::string ContentOf(schema::RecordedRun recorded) {
   return ToJsonl(single);
 }
 
+// What comes from elsewhere comes through the same gate as what is recorded here, but for runs that
+// say that they were recorded with redaction off.
+Bundle Redacted(const Bundle& bundle) {
+  const RecordRedactor redactor{schema::RedactionPolicy()};
+  Bundle redacted = bundle;
+  for (schema::RecordedRun& recorded : redacted.runs) {
+    const bool off = std::any_of(
+        recorded.run.process.begin(), recorded.run.process.end(),
+        [](const auto& fact) { return fact.first == "redaction_policy" && fact.second == "off"; });
+    if (!off) redactor.Redact(&recorded);
+  }
+  return redacted;
+}
+
 // The runs that the store does not have yet.
 absl::StatusOr<std::vector<const schema::RecordedRun*>> NewRuns(const Bundle& bundle,
                                                                 StoreReader* store) {
@@ -210,7 +225,8 @@ absl::StatusOr<int64_t> ImportRuns(const Bundle& bundle, const std::string& stor
   if (!PrepareStore(layout, &key, &why)) return absl::PermissionDeniedError(why);
   auto store = StoreReader::Open(store_path);
   if (!store.ok()) return store.status();
-  const auto added = NewRuns(bundle, store->get());
+  const Bundle redacted = Redacted(bundle);
+  const auto added = NewRuns(redacted, store->get());
   if (!added.ok()) return added.status();
   if (added->empty()) return 0;
   const schema::Ulid id = NewUlid();

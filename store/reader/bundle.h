@@ -23,8 +23,9 @@ struct Bundle {
 absl::Status WriteBundle(const Bundle& bundle, const std::string& path, bool replace);
 // Errors: as StoreReader::Open, DataLoss.
 absl::StatusOr<Bundle> ReadBundle(const std::string& path);
-// Adds the runs of a bundle to a store, as a sealed segment. Runs that are there already are left
-// alone; the same id with other content is DataLoss. Returns the number added.
+// Adds the runs of a bundle to a store, as a sealed segment, redacted as all that is recorded. Runs
+// that are there already are left alone; the same id with other content is DataLoss. Returns the
+// number added.
 absl::StatusOr<int64_t> ImportRuns(const Bundle& bundle, const std::string& store_path);
 
 // One JSON object a line: a header line, then runs, components, events, ends, in order. Bytes that

@@ -3,21 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 
-#include "store/reader/bundle.h"
 #include "store/reader/internal/id_prefix.h"
 #include "store/reader/internal/incident_db.h"
 #include "store/reader/internal/incident_plan.h"
 #include "store/reader/internal/lock_file.h"
-#include "store/reader/internal/part_scan.h"
 #include "store/reader/internal/run_assembly.h"
+#include "store/reader/internal/run_copy.h"
 #include "store/reader/internal/segment_set.h"
 #include "store/store_layout.h"
+#include "store/writer/internal/record_redactor.h"
 
 namespace reenact::store {
 namespace {
@@ -27,44 +25,6 @@ using internal::IncidentPlan;
 using internal::IncidentRecords;
 
 constexpr int64_t kLockWaitMs = 5000;
-
-// A whole run as the bytes of a bundle, and what lists show of it.
-struct RunCopy {
-  std::string bundle;
-  internal::RunPart part;
-};
-
-absl::StatusOr<std::string> TakeFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  const bool whole = in.good() || in.eof();
-  unlink(path.c_str());
-  if (!whole) return absl::UnavailableError(absl::StrCat(path, " cannot be read"));
-  return std::move(bytes).str();
-}
-
-absl::StatusOr<RunCopy> CopyRun(schema::RecordedRun recorded, const StoreLayout& layout) {
-  const schema::Ulid run = recorded.run.id;
-  const std::string temporary = absl::StrCat(layout.root, "/promote.", ToString(NewUlid()), ".tmp");
-  Bundle bundle;
-  bundle.runs.push_back(std::move(recorded));
-  if (absl::Status written = WriteBundle(bundle, temporary, false); !written.ok()) return written;
-  auto bytes = TakeFile(temporary);
-  if (!bytes.ok()) return bytes.status();
-  auto reader = SegmentReader::OpenBytes(*bytes, "incidents.db");
-  if (!reader.ok()) return reader.status();
-  internal::RunParts parts;
-  int64_t scanned_ordinal = 0;
-  absl::Status damage;
-  absl::Status scanned = internal::ScanParts(
-      reader->get(), {.parts = &parts,
-                      .scanned_ordinal = &scanned_ordinal,
-                      .damage = [&](std::string text) { damage = absl::DataLossError(text); }});
-  if (!scanned.ok()) return scanned;
-  if (!damage.ok()) return damage;
-  return RunCopy{*std::move(bytes), std::move(parts[run])};
-}
 
 class StoreIncidents : public Incidents {
  public:
@@ -89,7 +49,10 @@ class StoreIncidents : public Incidents {
       const std::function<absl::Status(const IncidentPlan&, IncidentDb*)>& change);
   absl::Status Promote(const schema::Ulid& run);
   absl::StatusOr<Incident> FindIn(const IncidentPlan& plan, const schema::Ulid& id);
+  IncidentNote NoteOf(const std::string& text) const;
 
+  // What people write about a run says what the run said.
+  const RecordRedactor redactor_{schema::RedactionPolicy()};
   std::unique_ptr<internal::SegmentSet> segments_;
   StoreLayout layout_;
 };
@@ -142,6 +105,7 @@ absl::StatusOr<Incident> StoreIncidents::FindIn(const IncidentPlan& plan, const 
 
 absl::StatusOr<Incident> StoreIncidents::OpenIncident(const schema::Mark& given) {
   schema::Mark mark = given;
+  redactor_.Redact(&mark);
   if (mark.id.IsZero()) mark.id = NewUlid();
   if (mark.at.wall_ns == 0) mark.at = {WallNowNs(), MonotonicNowNs()};
   auto plan = Change(&mark, nullptr);
@@ -173,16 +137,17 @@ absl::Status StoreIncidents::Sync() {
 }
 
 absl::Status StoreIncidents::Promote(const schema::Ulid& run) {
+  // Before the segments are read: what a redaction has taken out of them must not come back.
+  auto lock = internal::LockFile::Lock(absl::StrCat(layout_.incidents(), ".lock"), kLockWaitMs);
+  if (!lock.ok()) return lock.status();
   internal::RunAssembly assembly(run, true, nullptr);
   absl::Status visited =
       segments_->VisitAll([&](SegmentReader& segment) { return assembly.Add(&segment); });
   if (!visited.ok()) return visited;
   auto recorded = assembly.Finish();
   if (!recorded) return absl::OkStatus();  // Pruned since, by somebody who saw no pin.
-  auto copy = CopyRun(*std::move(recorded), layout_);
+  auto copy = internal::CopyRun(*std::move(recorded), layout_);
   if (!copy.ok()) return copy.status();
-  auto lock = internal::LockFile::Lock(absl::StrCat(layout_.incidents(), ".lock"), kLockWaitMs);
-  if (!lock.ok()) return lock.status();
   auto db = IncidentDb::OpenForWriting(layout_.incidents());
   if (!db.ok()) return db.status();
   absl::Status done = (*db)->Begin();
@@ -190,6 +155,12 @@ absl::Status StoreIncidents::Promote(const schema::Ulid& run) {
   if (done.ok()) done = (*db)->Commit();
   if (!done.ok()) (*db)->Rollback();
   return done;
+}
+
+IncidentNote StoreIncidents::NoteOf(const std::string& text) const {
+  IncidentNote note{.at_wall_ns = WallNowNs(), .text = text};
+  redactor_.Redact(&note.text);
+  return note;
 }
 
 absl::StatusOr<std::vector<Incident>> StoreIncidents::List() {
@@ -220,7 +191,7 @@ absl::Status StoreIncidents::AddNote(const schema::Ulid& incident, const std::st
                 [&](const IncidentPlan& plan, IncidentDb* db) {
                   const auto found = FindIn(plan, incident);
                   if (!found.ok()) return found.status();
-                  return db->AddNote(incident, {WallNowNs(), text});
+                  return db->AddNote(incident, NoteOf(text));
                 })
       .status();
 }
@@ -232,7 +203,7 @@ absl::Status StoreIncidents::Close(const schema::Ulid& incident, const std::stri
                   if (!found.ok()) return found.status();
                   const int64_t now_ns = WallNowNs();
                   absl::Status noted =
-                      note.empty() ? absl::OkStatus() : db->AddNote(incident, {now_ns, note});
+                      note.empty() ? absl::OkStatus() : db->AddNote(incident, NoteOf(note));
                   return noted.ok() ? db->Close(incident, now_ns) : noted;
                 })
       .status();

@@ -10,10 +10,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
 #include "store/reader/internal/catalog_file.h"
+#include "store/reader/internal/incident_redaction.h"
 #include "store/reader/internal/lock_file.h"
 #include "store/reader/internal/manifest_file.h"
 #include "store/reader/internal/record_file.h"
@@ -56,16 +58,40 @@ int PutInPlace(const std::string& from, const std::string& to) {
   return SyncFolder(FolderOf(to));
 }
 
+// Files made by redactions that were killed, for segments that are gone meanwhile.
+void RemoveLeftovers(const std::string& folder) {
+  DIR* listed = ::opendir(folder.c_str());
+  if (listed == nullptr) return;
+  while (const dirent* entry = ::readdir(listed)) {
+    if (absl::EndsWith(entry->d_name, kNewSuffix))
+      unlink(absl::StrCat(folder, "/", entry->d_name).c_str());
+  }
+  ::closedir(listed);
+}
+
 bool IsReadOnlyFile(const std::string& path) {
   struct stat status {};
 
   return ::stat(path.c_str(), &status) == 0 && (status.st_mode & 0222) == 0;
 }
 
+void AppendTo(std::vector<std::string>* list, const std::vector<std::string>& more) {
+  list->insert(list->end(), more.begin(), more.end());
+}
+
+// What a changed run says of it.
+schema::Tags FactsOf(const schema::RedactionPolicy& policy) {
+  schema::Tags facts;
+  if (!policy.extra_json_keys.empty())
+    facts.emplace_back(schema::kRedactedKeysFact, absl::StrJoin(policy.extra_json_keys, ","));
+  if (!policy.secrets.empty()) facts.emplace_back(schema::kRedactedTextsFact, "yes");
+  return facts;
+}
+
 class StoreRedaction {
  public:
   explicit StoreRedaction(const RedactionOptions& options)
-      : options_(options), redactor_(options.policy) {}
+      : options_(options), redactor_(options.policy), facts_(FactsOf(options.policy)) {}
 
   absl::Status RedactFolder(const StoreLayout& layout);
   void RedactBundle(const std::string& path);
@@ -85,7 +111,8 @@ class StoreRedaction {
   }
 
   const RedactionOptions& options_;
-  RecordRedactor redactor_;
+  const RecordRedactor redactor_;
+  const schema::Tags facts_;
   StoreLayout layout_;
   std::string key_;
   Manifest manifest_;
@@ -118,7 +145,9 @@ absl::Status StoreRedaction::RedactFolder(const StoreLayout& layout) {
     RedactSegment(name);
     if (options_.progress) options_.progress(++done, total);
   }
-  if (options_.dry_run) return absl::OkStatus();
+  const internal::IncidentRedactionOptions incidents{redactor_, facts_, options_.dry_run};
+  absl::Status redacted = internal::RedactIncidents(layout, incidents, &report_);
+  if (!redacted.ok() || options_.dry_run) return redacted;
   return internal::EmptyCatalog(layout.catalog());
 }
 
@@ -160,9 +189,10 @@ void StoreRedaction::RedactSegment(const std::string& name) {
                                               " writes it; redact again once it is sealed")
                                : "it is not sealed; `reenact doctor --recover` seals it"));
   }
-  SegmentRewriter rewriter(file->get(), &redactor_);
+  SegmentRewriter rewriter(file->get(), &redactor_, facts_);
   auto changes = rewriter.FindChanges();
   if (!changes.ok()) return Leave(name, changes.status());
+  AppendTo(&report_.left, rewriter.unsearched());
   const std::string was = schema::ToHex(rewriter.head().head);
   const auto entry = manifest_.sealed.find(name);
   // What does not fit must not be given a chain and a line that do.
@@ -199,7 +229,7 @@ absl::StatusOr<ChainState> StoreRedaction::WriteChecked(SegmentRewriter* rewrite
   if (auto file = RecordFile::Open(path); !file.ok()) {
     checked = file.status();
   } else {
-    SegmentRewriter again(file->get(), &redactor_);
+    SegmentRewriter again(file->get(), &redactor_, facts_);
     const auto changes = again.FindChanges();
     if (!changes.ok())
       checked = changes.status();
@@ -219,9 +249,10 @@ void StoreRedaction::RedactBundle(const std::string& path) {
   if (!file.ok()) return Leave(name, file.status());
   if (!(*file)->info.sealed)
     return Leave(name, absl::DataLossError("was not finished: its last row is missing"));
-  SegmentRewriter rewriter(file->get(), &redactor_);
+  SegmentRewriter rewriter(file->get(), &redactor_, facts_);
   auto changes = rewriter.FindChanges();
   if (!changes.ok()) return Leave(name, changes.status());
+  AppendTo(&report_.left, rewriter.unsearched());
   if (changes->empty()) return;
   if (!options_.dry_run) {
     const std::string made = path + kNewSuffix;

@@ -1,86 +1,17 @@
 #include "store/reader/redact_store.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <map>
-#include <sstream>
+#include <functional>
 
-#include "store/reader/bundle.h"
-#include "store/reader/incidents.h"
-#include "store/reader/verify.h"
-#include "tests/store/recorded_store.h"
+#include "tests/store/redacted_text.h"
 
 namespace reenact::store {
 namespace {
-
-constexpr char kSecret[] = "Zebulon-Quigley-4711";
-
-std::string BytesOfFile(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return std::move(bytes).str();
-}
-
-// Every byte of every file of a store, by path.
-std::map<std::string, std::string> FilesOf(const std::string& root) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.is_regular_file()) files[entry.path().string()] = BytesOfFile(entry.path());
-  }
-  return files;
-}
-
-// The files that hold `text`, names only.
-std::vector<std::string> FilesWith(const std::string& root, const std::string& text) {
-  std::vector<std::string> names;
-  for (const auto& [path, bytes] : FilesOf(root)) {
-    if (bytes.find(text) != std::string::npos)
-      names.push_back(std::filesystem::path(path).filename().string());
-  }
-  return names;
-}
-
-RedactionOptions ErasureOf(const std::string& text) {
-  RedactionOptions options;
-  options.policy.secrets = {text};
-  return options;
-}
-
-RedactionReport RedactAll(const std::string& path, const RedactionOptions& options) {
-  auto report = RedactStore(path, options);
-  EXPECT_TRUE(report.ok()) << report.status();
-  return report.ok() ? *std::move(report) : RedactionReport();
-}
-
-void ExpectSound(const std::string& path) {
-  const auto report = VerifyStore(path, {});
-  ASSERT_TRUE(report.ok()) << report.status();
-  for (const VerifyFinding& finding : report->findings)
-    ADD_FAILURE() << finding.segment << ": " << finding.record << ": " << finding.problem;
-}
-
-// A sealed segment with a run that holds the secret in a short body, which is stored as it is, and
-// one without it.
-class StoreRedaction : public ::testing::Test {
- protected:
-  StoreRedaction() {
-    schema::RecordedRun told = SampleRun(1);
-    told.run.input = Bytes(kSecret);
-    auto writer = store_.NewSegment();
-    WriteRun(writer.get(), told);
-    WriteRun(writer.get(), SampleRun(2));
-    store_.Seal(writer.get());
-    segment_ = writer->path();
-  }
-
-  RecordedStore store_;
-  std::string segment_;
-};
 
 TEST_F(StoreRedaction, ATextIsGoneFromEveryFileAndTheRestIsAsItWas) {
   ASSERT_EQ(FilesWith(store_.path(), kSecret).size(), 1u);
@@ -115,21 +46,119 @@ TEST_F(StoreRedaction, ADryRunSaysTheSameAndChangesNoByte) {
 
 TEST_F(StoreRedaction, ASecondTimeNothingIsLeftToDo) {
   RedactAll(store_.path(), ErasureOf(kSecret));
-  const std::string once = BytesOfFile(segment_);
+  const std::string once = testing::FileBytes(segment_);
   const RedactionReport report = RedactAll(store_.path(), ErasureOf(kSecret));
   EXPECT_EQ(report.rewritten, 0);
-  EXPECT_EQ(once, BytesOfFile(segment_));
+  EXPECT_EQ(once, testing::FileBytes(segment_));
 }
 
 TEST_F(StoreRedaction, WhatDoesNotVerifyIsLeftAndGetsNoSoundChain) {
   Tamper(segment_, "UPDATE run SET service = 'forged' WHERE ordinal > 3");
   chmod(segment_.c_str(), 0444);
-  const std::string before = BytesOfFile(segment_);
+  const std::string before = testing::FileBytes(segment_);
   const RedactionReport report = RedactAll(store_.path(), ErasureOf(kSecret));
   ASSERT_EQ(report.left.size(), 1u);
   EXPECT_NE(report.left[0].find("does not fit the chain"), std::string::npos) << report.left[0];
   EXPECT_EQ(report.rewritten, 0);
-  EXPECT_EQ(before, BytesOfFile(segment_));
+  EXPECT_EQ(before, testing::FileBytes(segment_));
+}
+
+// The disguises in which it travels, and by which of their bytes each is found.
+struct Disguise {
+  std::string text;
+  std::string trace;
+};
+
+std::vector<Disguise> Disguises() {
+  return {{kSecret, kFirstWord},
+          {"zebulon%20quigley%2F4711", kFirstWord},
+          {R"(zebulon quigley\/4711)", kFirstWord},
+          {"emVidWxvbiBxdWlnbGV5LzQ3MTE=", "emVidWxvbiBxdWlnbGV5"}};
+}
+
+// A run that says `text` in every place that a run has.
+schema::RecordedRun RunThatSays(const std::string& text, uint8_t number) {
+  schema::RecordedRun said = SampleRun(number);
+  said.run.service = "service of " + text;
+  said.run.entry = "POST /" + text;
+  said.run.input = Bytes("input " + text);
+  said.run.tags = {{"tenant", text}, {"tag " + text, "x"}};
+  said.run.process = {{"host", text}, {"argv " + text, "y"}};
+  said.components[0].kind = "kind " + text;
+  said.components[0].name = "name " + text;
+  said.components[0].version = "version " + text;
+  said.components[0].content = Bytes("content " + text);
+  said.events = {ModelCall(1, "from " + text, "to " + text)};
+  for (uint64_t boundary = 2; boundary <= 6; ++boundary) {
+    schema::Event event = ToolCallEvent(2 * boundary, "lookup " + text, R"({"id":")" + text + "\"}",
+                                        R"({"total":")" + text + "\"}");
+    event.boundary = static_cast<schema::Boundary>(boundary);
+    said.events.push_back(event);
+  }
+  for (schema::Event& event : said.events) {
+    event.run = said.run.id;
+    event.scope = "turn-1/" + text;
+    event.provider = "provider " + text;
+    event.endpoint = "https://" + text + "@host.example/v1/" + text + "?q=" + text + "#" + text;
+    event.request_headers = {{"user-agent", text}, {"x-" + text, "z"}};
+    event.end_detail = "detail " + text;
+    event.meta = {{"fact", text}, {"fact " + text, "w"}};
+    event.exchange.insert(event.exchange.begin(),
+                          {.kind = schema::ExchangeItemKind::kAttemptEnd, .detail = "no " + text});
+    event.exchange.insert(event.exchange.begin(), {.kind = schema::ExchangeItemKind::kHead,
+                                                   .status = 500,
+                                                   .headers = {{"via", text}, {text, "v"}}});
+  }
+  said.gaps = {{.at = At(number * 1000 + 5),
+                .reason = "reason " + text,
+                .count = 1,
+                .first_sequence = 1,
+                .last_sequence = 1}};
+  schema::Mark mark;
+  mark.id = RunId(static_cast<uint8_t>(200 + number));
+  mark.run = said.run.id;
+  mark.title = "title " + text;
+  mark.notes = "notes " + text;
+  mark.at = At(number * 1000 + 6);
+  said.marks = {mark};
+  said.end->detail = "end " + text;
+  said.end->output = Bytes("output " + text);
+  return said;
+}
+
+// Everything that readers say of a store, as one text.
+std::string EverythingIn(const std::string& path) {
+  const auto store = OpenStore(path);
+  const auto summaries = store->ListRuns({});
+  EXPECT_TRUE(summaries.ok()) << summaries.status();
+  if (!summaries.ok()) return "";
+  std::string everything;
+  for (const RunSummary& summary : *summaries) {
+    auto run = store->LoadRun(summary.id, {.bodies = true});
+    EXPECT_TRUE(run.ok()) << run.status();
+    if (!run.ok()) continue;
+    everything += run->run.input.bytes + run->end->output.bytes;
+    for (const schema::Event& event : run->events)
+      everything += event.request.bytes + event.response.bytes;
+    Bundle bundle;
+    bundle.runs.push_back(*std::move(run));
+    everything += ToJsonl(bundle);
+  }
+  return everything;
+}
+
+bool HoldsAny(const std::string& text) {
+  const auto disguises = Disguises();
+  return std::any_of(disguises.begin(), disguises.end(), [&](const Disguise& disguise) {
+    return text.find(disguise.trace) != std::string::npos;
+  });
+}
+
+void ExpectNoTrace(const std::string& root) {
+  for (const Disguise& disguise : Disguises()) {
+    for (const std::string& file : FilesWith(root, disguise.trace))
+      ADD_FAILURE() << file << " holds " << disguise.text;
+  }
 }
 
 TEST_F(StoreRedaction, ASegmentThatIsBeingWrittenIsLeftAndNamed) {
@@ -139,6 +168,86 @@ TEST_F(StoreRedaction, ASegmentThatIsBeingWrittenIsLeftAndNamed) {
   EXPECT_EQ(report.rewritten, 1);
   ASSERT_EQ(report.left.size(), 1u);
   EXPECT_NE(report.left[0].find("writes it"), std::string::npos) << report.left[0];
+}
+
+TEST_F(StoreRedaction, WhatWasKilledBeforeTheLastStepIsEndedByTheNext) {
+  const std::string old_bytes = testing::FileBytes(segment_);
+  RedactAll(store_.path(), ErasureOf(kSecret));
+  // As if killed when the manifest had its line and the new file was not in its place yet.
+  std::filesystem::rename(segment_, segment_ + ".redacting");
+  std::ofstream(segment_, std::ios::binary) << old_bytes;
+  chmod(segment_.c_str(), 0444);
+  const auto report = VerifyStore(store_.path(), {});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->findings.size(), 1u);
+  EXPECT_NE(report->findings[0].problem.find("begun and not finished"), std::string::npos)
+      << report->findings[0].problem;
+  EXPECT_TRUE(OpenStore(store_.path())->LoadRun(RunId(1), {.bodies = true}).ok());
+  // By whatever policy.
+  RedactAll(store_.path(), {});
+  EXPECT_TRUE(FilesWith(store_.path(), kSecret).empty());
+  ExpectSound(store_.path());
+}
+
+// A whole store, so that there is something to be killed in.
+void FillStore(RecordedStore* store) {
+  for (uint8_t segment = 0; segment < 3; ++segment) {
+    auto writer = store->NewSegment(1'700'000'000'000 + segment * 1000);
+    for (uint8_t run = 0; run < 2; ++run)
+      WriteRun(writer.get(), RunThatSays(kSecret, static_cast<uint8_t>(1 + 2 * segment + run)));
+    store->Seal(writer.get());
+  }
+  ASSERT_TRUE((*Incidents::Open(store->path()))->Sync().ok());
+  ASSERT_TRUE(OpenStore(store->path())->Search("refund", 0).ok());
+}
+
+int64_t MillisecondsOf(const std::function<void()>& work) {
+  const int64_t begin_ns = MonotonicNowNs();
+  work();
+  return (MonotonicNowNs() - begin_ns) / 1'000'000;
+}
+
+TEST(KilledRedaction, TheStoreReadsAndTheNextOneEndsTheWork) {
+  constexpr int kKills = 12;
+  RecordedStore original;
+  FillStore(&original);
+  const std::string copy = original.path() + "-copy";
+  const auto make_copy = [&] {
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(original.path(), copy, std::filesystem::copy_options::recursive);
+  };
+  make_copy();
+  const int64_t whole_ms = MillisecondsOf([&] { RedactAll(copy, ErasureOf(kSecret)); });
+  ExpectNoTrace(copy);
+  int unfinished = 0;
+  for (int i = 0; i < kKills; ++i) {
+    SCOPED_TRACE(i);
+    make_copy();
+    const pid_t child = fork();
+    if (child == 0) {
+      (void)RedactStore(copy, ErasureOf(kSecret));
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(1000 * whole_ms * i / kKills));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    unfinished += FilesWith(copy, kFirstWord).empty() ? 0 : 1;
+    const auto verified = VerifyStore(copy, {});
+    ASSERT_TRUE(verified.ok()) << verified.status();
+    for (const VerifyFinding& finding : verified->findings) {
+      // Said to be unfinished, never called sound or forged.
+      EXPECT_TRUE(finding.problem.find("begun and not finished") != std::string::npos ||
+                  finding.problem.find("was being changed when its writer died") !=
+                      std::string::npos)
+          << finding.segment << ": " << finding.problem;
+    }
+    EXPECT_NE(EverythingIn(copy), "");
+    EXPECT_TRUE(RedactAll(copy, ErasureOf(kSecret)).left.empty());
+    ExpectNoTrace(copy);
+    ExpectSound(copy);
+  }
+  EXPECT_GT(unfinished, kKills / 4);
+  std::filesystem::remove_all(copy);
 }
 
 }  // namespace

@@ -223,12 +223,24 @@ absl::Status IncidentDb::Begin() {
 }
 
 absl::Status IncidentDb::Commit() {
+  return ChangeFile("COMMIT");
+}
+
+absl::Status IncidentDb::SecureDeletes() {
+  return Fail(connection_.Execute("PRAGMA secure_delete=ON"));
+}
+
+absl::Status IncidentDb::Compact() {
+  return ChangeFile("VACUUM");
+}
+
+absl::Status IncidentDb::ChangeFile(const char* sql) {
   std::string key;
   std::string why;
   if (!PrepareStore(layout_, &key, &why)) return absl::PermissionDeniedError(why);
   if (const int code = AppendIncidentsChanging(layout_.manifest(), key); code != 0)
     return FromErrno(layout_.manifest(), code);
-  if (absl::Status done = Fail(connection_.Execute("COMMIT")); !done.ok()) return done;
+  if (absl::Status done = Fail(connection_.Execute(sql)); !done.ok()) return done;
   // What was asked for is done, whatever becomes of this line: `verify` tells of a change whose end
   // it does not know, and the next one settles it.
   schema::Digest digest{};
@@ -320,6 +332,51 @@ absl::Status IncidentDb::Promote(const schema::Ulid& run, const RunPart& part,
   if (!unpin.ok()) return unpin.status();
   unpin->BindBlob(1, run.AsBytes());
   return RunOnce(&*unpin);
+}
+
+absl::Status IncidentDb::ReplacePromoted(const schema::Ulid& run, const RunPart& part,
+                                         std::string_view bundle) {
+  auto update = Prepare("UPDATE promoted SET part = ?2, bundle = ?3 WHERE run = ?1");
+  if (!update.ok()) return update.status();
+  const std::string encoded = EncodeRunPart(part);
+  update->BindBlob(1, run.AsBytes());
+  update->BindBlob(2, encoded);
+  update->BindBlob(3, bundle);
+  return RunOnce(&*update);
+}
+
+absl::StatusOr<std::vector<IncidentText>> IncidentDb::Texts() {
+  using Place = IncidentText::Place;
+  std::vector<IncidentText> texts;
+  auto incidents = Prepare("SELECT rowid, run, title, notes FROM incident ORDER BY rowid");
+  if (!incidents.ok()) return incidents.status();
+  while (incidents->Step()) {
+    for (const auto& [place, column] : {std::pair(Place::kTitle, 2), std::pair(Place::kNotes, 3)})
+      texts.push_back({place, incidents->Integer(0), IdAt(*incidents, 1),
+                       std::string(incidents->Bytes(column))});
+  }
+  if (absl::Status done = Finish(*incidents); !done.ok()) return done;
+  auto notes = Prepare(
+      "SELECT ordinal, run, text FROM incident_note JOIN incident ON incident.id = incident"
+      " ORDER BY ordinal");
+  if (!notes.ok()) return notes.status();
+  while (notes->Step())
+    texts.push_back(
+        {Place::kNote, notes->Integer(0), IdAt(*notes, 1), std::string(notes->Bytes(2))});
+  if (absl::Status done = Finish(*notes); !done.ok()) return done;
+  return texts;
+}
+
+absl::Status IncidentDb::ReplaceText(const IncidentText& text) {
+  static constexpr const char* kUpdates[] = {
+      "UPDATE incident SET title = ?2 WHERE rowid = ?1",
+      "UPDATE incident SET notes = ?2 WHERE rowid = ?1",
+      "UPDATE incident_note SET text = ?2 WHERE ordinal = ?1"};
+  auto update = Prepare(kUpdates[static_cast<size_t>(text.place)]);
+  if (!update.ok()) return update.status();
+  update->BindInteger(1, text.row);
+  update->BindText(2, text.text);
+  return RunOnce(&*update);
 }
 
 }  // namespace reenact::store::internal

@@ -22,6 +22,15 @@
 
 namespace reenact::store::internal {
 
+// What somebody wrote: the title or the notes of an incident, or a note that was added to it.
+struct IncidentText {
+  enum class Place : uint8_t { kTitle, kNotes, kNote };
+  Place place = Place::kTitle;
+  int64_t row = 0;
+  schema::Ulid run;  // The one that was marked.
+  std::string text;
+};
+
 class IncidentDb {
  public:
   // Errors: NotFound (there is none); DataLoss; FailedPrecondition (newer); PermissionDenied.
@@ -38,10 +47,11 @@ class IncidentDb {
   absl::StatusOr<std::map<schema::Ulid, RunPart>> PromotedParts();
   // The bytes of the run's copy; absent when there is none.
   absl::StatusOr<std::optional<std::string>> PromotedRun(const schema::Ulid& run);
+  // Titles and notes, by incident.
+  absl::StatusOr<std::vector<IncidentText>> Texts();
 
   // Writing happens between Begin and Commit; without Commit nothing is kept.
   absl::Status Begin();
-  // Tells the manifest of the store, before and after, so that `verify` knows the file.
   absl::Status Commit();
   void Rollback();
   // Makes the incident of a mark, unless it is there.
@@ -53,8 +63,19 @@ class IncidentDb {
   absl::Status Close(const schema::Ulid& incident, int64_t at_wall_ns);
   // Keeps a copy of the run, and drops its pins.
   absl::Status Promote(const schema::Ulid& run, const RunPart& part, std::string_view bundle);
+  // Another copy of a run that was copied; its pins are gone already.
+  absl::Status ReplacePromoted(const schema::Ulid& run, const RunPart& part,
+                               std::string_view bundle);
+  absl::Status ReplaceText(const IncidentText& text);
+
+  // Writes the file anew, outside of a transaction, so that no free page and no free byte of a page
+  // holds what rows held once. What is removed before this, after SecureDeletes, is overwritten.
+  absl::Status Compact();
+  absl::Status SecureDeletes();
 
  private:
+  // Ends a transaction, or changes the file as a whole: the manifest is told before and after.
+  absl::Status ChangeFile(const char* sql);
   absl::StatusOr<sqlite::Statement> Prepare(const char* sql);
   absl::Status RunOnce(sqlite::Statement* statement);
   absl::Status Finish(const sqlite::Statement& statement);

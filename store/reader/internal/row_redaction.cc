@@ -234,6 +234,10 @@ absl::Status RowRedactor::RedactEvent(const Statement& row, RedactedRow* result)
   SetPairs(before.meta, after.meta, event_column::kMeta, "facts", result);
   if (absl::Status done = RedactExchange(before.exchange, after.exchange, result); !done.ok())
     return done;
+  for (const auto& [fact, value] : after.meta) {
+    if (fact == "opaque_encoding" || fact == "request_opaque_encoding")
+      result->opaque_encoding = value;
+  }
   AddBody(row, event_column::kRequestBody, before.request, std::move(after.request), "request",
           result);
   AddBody(row, event_column::kResponseBody, before.response, std::move(after.response), "response",

@@ -43,6 +43,8 @@ struct RedactedRow {
   std::vector<ColumnValue> columns;  // Those of the chain; they refer to bodies as before.
   std::vector<RowBody> bodies;
   std::vector<std::string> parts;  // What is not as it was: "endpoint", "request"; none: nothing.
+  // A body is in an encoding that cannot be undone here, and was searched as it is: "br".
+  std::string opaque_encoding;
 };
 
 // Where a body is used: how to find that row again.

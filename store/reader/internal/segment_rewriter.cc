@@ -6,7 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
+#include "store/format/pairs.h"
 #include "store/format/posix_file.h"
 #include "store/reader/internal/row_walk.h"
 #include "store/reader/internal/run_writer.h"
@@ -18,28 +21,6 @@ namespace {
 using sqlite::Failure;
 using sqlite::Statement;
 using sqlite::ValueType;
-
-// What of a body's row is its frame: the columns behind the chain.
-constexpr int kFirstFrameColumn = body_column::kCodec;
-
-struct BodyColumn {
-  const ChainedTable* table;
-  int column;
-  const char* sql;  // Ordinal, key of BodyUse, body.
-};
-
-constexpr BodyColumn kBodyColumns[] = {
-    {&kRunTable, run_column::kInputBody,
-     "SELECT ordinal, 0, input_body FROM run WHERE input_body IS NOT NULL"},
-    {&kRunEndTable, run_end_column::kOutputBody,
-     "SELECT ordinal, run, output_body FROM run_end WHERE output_body IS NOT NULL"},
-    {&kComponentTable, component_column::kContentBody,
-     "SELECT ordinal, run, content_body FROM component WHERE content_body IS NOT NULL"},
-    {&kEventTable, event_column::kRequestBody,
-     "SELECT ordinal, sequence, request_body FROM event WHERE request_body IS NOT NULL"},
-    {&kEventTable, event_column::kResponseBody,
-     "SELECT ordinal, sequence, response_body FROM event WHERE response_body IS NOT NULL"},
-};
 
 // The column that holds the ordinal of the row's run; 0: there is none.
 int RunColumnOf(Table table) {
@@ -57,16 +38,11 @@ int RunColumnOf(Table table) {
   }
 }
 
-std::string_view ViewOf(const Salt& salt) {
-  return {reinterpret_cast<const char*>(salt.data()), salt.size()};
-}
-
-absl::Status Damaged(const RecordFile& file, std::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat(file.info.name, ": ", absl::string_view(what.data(), what.size())));
-}
-
 }  // namespace
+
+absl::Status SegmentRewriter::Damaged(const std::string& what) const {
+  return absl::DataLossError(absl::StrCat(file_->info.name, ": ", what));
+}
 
 absl::Status SegmentRewriter::CheckChain() {
   const auto chain = WalkChain(file_);
@@ -74,23 +50,8 @@ absl::Status SegmentRewriter::CheckChain() {
   head_ = {.rows = chain->rows, .head = chain->head};
   if (chain->breaks.empty()) return absl::OkStatus();
   const ChainBreak& first = chain->breaks.front();
-  return Damaged(*file_, absl::StrCat(NameOfRow(file_, first.table->id, first.ordinal),
-                                      " does not fit the chain: `reenact verify` says more"));
-}
-
-absl::Status SegmentRewriter::ReadBodyUses() {
-  uses_.clear();
-  for (const BodyColumn& column : kBodyColumns) {
-    Statement rows;
-    if (const Failure failure = file_->connection.Prepare(column.sql, &rows);
-        failure != Failure::kNone)
-      return file_->Fail(failure, "reading rows failed");
-    while (rows.Step())
-      uses_[rows.Integer(2)].push_back(
-          {column.table, rows.Integer(0), rows.Integer(1), column.column});
-    if (rows.failure() != Failure::kNone) return file_->Fail(rows.failure(), "reading rows failed");
-  }
-  return absl::OkStatus();
+  return Damaged(absl::StrCat(NameOfRow(file_, first.table->id, first.ordinal),
+                              " does not fit the chain: `reenact verify` says more"));
 }
 
 absl::Status SegmentRewriter::ReadRunIds() {
@@ -142,12 +103,18 @@ absl::StatusOr<std::vector<ChangedRow>> SegmentRewriter::FindChanges() {
       const auto row = rows_.Redact(walk.table(), walk.row());
       if (!row.ok()) return row.status();
       parts = (*row)->parts;
+      if (!(*row)->opaque_encoding.empty())
+        unsearched_.push_back(absl::StrCat(
+            file_->info.name, ": a body of ", NameOfRow(file_, walk.table().id, walk.ordinal()),
+            " is encoded (", (*row)->opaque_encoding, ") and was not searched"));
     } else if (!uses_.contains(walk.ordinal())) {
       const auto body = rows_.RedactUnused(walk.ordinal());
       if (!body.ok()) return body.status();
       if (body->changed) parts = {"bytes"};
     }
-    if (!parts.empty()) changes.push_back(Describe(walk, std::move(parts)));
+    if (parts.empty()) continue;
+    changes.push_back(Describe(walk, std::move(parts)));
+    changed_runs_.insert(changes.back().run);
   }
 }
 
@@ -219,6 +186,23 @@ absl::Status SegmentRewriter::Append() {
   return ToStatus(ToWriteCode(failure), absl::StrCat(file_->info.name, ": writing it anew failed"));
 }
 
+// Each fact is a list of words with commas; an earlier redaction may have left some.
+void SegmentRewriter::AddFacts(const ColumnValue& run_id, ColumnValue* process) const {
+  const auto id = schema::UlidFromBytes(run_id.bytes);
+  auto pairs = DecodePairs(process->bytes);
+  if (!id || !changed_runs_.contains(*id) || !pairs) return;
+  for (const auto& [name, words] : facts_) {
+    auto found = std::find_if(pairs->begin(), pairs->end(),
+                              [&](const auto& pair) { return pair.first == name; });
+    if (found == pairs->end()) found = pairs->insert(pairs->end(), {name, ""});
+    std::set<std::string> all = absl::StrSplit(found->second, ',', absl::SkipEmpty());
+    for (const absl::string_view word : absl::StrSplit(words, ',', absl::SkipEmpty()))
+      all.emplace(word);
+    found->second = absl::StrJoin(all, ",");
+  }
+  EncodePairs(*pairs, &process->bytes);
+}
+
 absl::Status SegmentRewriter::WriteRow(const RowWalk& walk) {
   const ChainedTable& table = walk.table();
   const auto redacted = rows_.Redact(table, walk.row());
@@ -233,153 +217,13 @@ absl::Status SegmentRewriter::WriteRow(const RowWalk& walk) {
     columns[static_cast<size_t>(body.column)].integer =
         other != other_variants_.end() ? other->second : NewOrdinal(body.ordinal);
   }
+  if (table.id == Table::kRun) AddFacts(columns[run_column::kId], &columns[run_column::kProcess]);
   if (table.id == Table::kMeta && columns[meta_column::kKey].bytes == kMetaSealed)
     columns[meta_column::kValue].bytes = std::to_string(chain_.state().rows);
   chain_.Begin(table);
   for (size_t i = 1; i < columns.size(); ++i) WriteColumn(columns[i]);
   chain_.EndChain();
   return Append();
-}
-
-// What the policy leaves of a body, in the eyes of each row that uses it; the same but for bodies
-// that are read in different ways.
-absl::StatusOr<std::vector<RowBody>> SegmentRewriter::VariantsOf(int64_t ordinal) {
-  std::vector<RowBody> variants;
-  const auto found = uses_.find(ordinal);
-  if (found == uses_.end()) {
-    auto unused = rows_.RedactUnused(ordinal);
-    if (!unused.ok()) return unused.status();
-    variants.push_back(*std::move(unused));
-    return variants;
-  }
-  std::vector<std::pair<BodyUse, size_t>> others;
-  for (const BodyUse& use : found->second) {
-    const auto row = rows_.RedactUser(use);
-    if (!row.ok()) return row.status();
-    const auto body = std::find_if(
-        (*row)->bodies.begin(), (*row)->bodies.end(),
-        [&](const RowBody& one) { return one.column == use.column && one.ordinal == ordinal; });
-    if (body == (*row)->bodies.end()) return Damaged(*file_, "a body is not where its index says");
-    const auto same = std::find_if(variants.begin(), variants.end(), [&](const RowBody& one) {
-      return one.body.bytes == body->body.bytes;
-    });
-    const auto index = static_cast<size_t>(same - variants.begin());
-    if (same == variants.end()) variants.push_back(*body);
-    if (index > 0) others.emplace_back(use, index);
-  }
-  const int64_t first = chain_.state().rows + 1;
-  for (const auto& [use, index] : others)
-    other_variants_[{use.ordinal, use.column}] = first + static_cast<int64_t>(index);
-  for (size_t i = 1; i < variants.size(); ++i) split_bodies_.push_back(ordinal);
-  return variants;
-}
-
-absl::Status SegmentRewriter::WriteBody(int64_t ordinal) {
-  const auto variants = VariantsOf(ordinal);
-  if (!variants.ok()) return variants.status();
-  Statement row;
-  Failure failure = file_->connection.Prepare(absl::StrCat(kBodyTable.select, kOfOrdinal), &row);
-  if (failure == Failure::kNone) row.BindInteger(1, ordinal);
-  if (failure != Failure::kNone || !row.Step())
-    return file_->Fail(failure != Failure::kNone ? failure : row.failure(),
-                       "reading bodies failed");
-  const int64_t base = row.Integer(body_column::kBase);
-  for (const RowBody& variant : *variants) {
-    absl::Status done;
-    if (variant.changed) {
-      changed_bodies_.insert(ordinal);
-      done = AppendBody(variant.body, base);
-    } else if (base != 0 && changed_bodies_.contains(base)) {
-      done = AppendReencoded(row, variant.body.bytes);
-    } else {
-      done = CopyBody(row);
-    }
-    if (!done.ok()) return done;
-  }
-  return absl::OkStatus();
-}
-
-// A row as it is, with its frame.
-absl::Status SegmentRewriter::CopyBody(const Statement& row) {
-  std::vector<ColumnValue> columns;
-  for (int i = 0; i <= body_column::kFrame; ++i) columns.push_back(ReadColumn(row, i));
-  ColumnValue& base = columns[body_column::kBase];
-  base.integer = NewOrdinal(base.integer);
-  chain_.Begin(kBodyTable);
-  for (size_t i = 1; i < body_column::kChain; ++i) WriteColumn(columns[i]);
-  chain_.EndChain();
-  for (size_t i = kFirstFrameColumn; i < columns.size(); ++i) WriteColumn(columns[i]);
-  return Append();
-}
-
-// A row as it is but for its frame, whose prefix changed.
-absl::Status SegmentRewriter::AppendReencoded(const Statement& row, const std::string& bytes) {
-  std::vector<ColumnValue> columns;
-  for (int i = 0; i <= body_column::kDedupeKey; ++i) columns.push_back(ReadColumn(row, i));
-  BodyFrame frame;
-  if (absl::Status done = EncodeFrame(bytes, columns[body_column::kBase].integer, &frame);
-      !done.ok())
-    return done;
-  chain_.Begin(kBodyTable);
-  for (size_t i = 1; i < body_column::kChain; ++i) WriteColumn(columns[i]);
-  chain_.EndChain();
-  WriteFrame(frame, bytes, columns[body_column::kSalt].bytes, columns[body_column::kDedupeKey]);
-  return Append();
-}
-
-absl::Status SegmentRewriter::AppendBody(const schema::Body& body, int64_t base) {
-  BodyFrame frame;
-  if (absl::Status done = EncodeFrame(body.bytes, base, &frame); !done.ok()) return done;
-  const int64_t ordinal = chain_.Begin(kBodyTable);
-  Salt salt;
-  if (deterministic_) {
-    salt = DeterministicSalt(ordinal, body.bytes);
-  } else {
-    FillRandom(salt.data(), salt.size());
-  }
-  const schema::Digest digest = BodyDigest(ViewOf(salt), body.bytes);
-  chain_.Integer(static_cast<int64_t>(body.bytes.size()));
-  chain_.Blob(schema::AsBytes(digest));
-  chain_.Integer((body.redacted ? kBodyRedacted : 0) | (body.cut ? kBodyCut : 0));
-  chain_.Integer(static_cast<int64_t>(body.original_size));
-  if (body.cut) {
-    chain_.Blob(schema::AsBytes(body.original_digest));
-  } else {
-    chain_.Null();
-  }
-  chain_.EndChain();
-  // Nothing by which the bytes of before could be told: the salt is new, and no key is kept.
-  WriteFrame(frame, body.bytes, ViewOf(salt), {});
-  return Append();
-}
-
-void SegmentRewriter::WriteFrame(const BodyFrame& frame, const std::string& bytes,
-                                 std::string_view salt, const ColumnValue& dedupe_key) {
-  chain_.Integer(static_cast<int64_t>(frame.codec));
-  if (frame.base == 0) {
-    chain_.Null();
-  } else {
-    chain_.Integer(frame.base);
-  }
-  chain_.Blob(salt);
-  WriteColumn(dedupe_key);
-  chain_.Blob(frame.codec == BodyCodec::kPlain ? std::string_view(bytes) : frame.bytes);
-}
-
-// The prefix stays the same body as before, in its new form.
-absl::Status SegmentRewriter::EncodeFrame(const std::string& bytes, int64_t base,
-                                          BodyFrame* frame) {
-  schema::Body prefix;
-  if (base != 0) {
-    std::string why;
-    if (written_.ReadBody(NewOrdinal(base), &prefix, &why) != Failure::kNone)
-      return Damaged(*file_, absl::StrCat("a body just written cannot be read: ", why));
-    if (prefix.bytes.size() > kMaxPrefixBytes) prefix.bytes.clear();
-  }
-  if (!encoder_.Encode(bytes, prefix.bytes, frame))
-    return absl::ResourceExhaustedError(absl::StrCat(file_->info.name, ": no memory for a frame"));
-  frame->base = frame->codec == BodyCodec::kZstdPrefix ? NewOrdinal(base) : 0;
-  return absl::OkStatus();
 }
 
 }  // namespace reenact::store::internal

@@ -10,12 +10,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "schema/ulid.h"
+#include "schema/record.h"
 #include "store/format/body_codec.h"
 #include "store/reader/internal/row_redaction.h"
 #include "store/reader/internal/row_walk.h"
@@ -33,15 +34,19 @@ struct ChangedRow {
 
 class SegmentRewriter {
  public:
-  // Both must outlive this. `file` is sealed; a bundle is too.
-  SegmentRewriter(RecordFile* file, const RecordRedactor* redactor)
-      : file_(file), rows_(file, redactor) {}
+  // Both must outlive this. `file` is sealed; a bundle is too. `facts` are added to what each
+  // changed run says of its process: they are how a replay knows what to expect of its requests.
+  SegmentRewriter(RecordFile* file, const RecordRedactor* redactor, schema::Tags facts)
+      : file_(file), rows_(file, redactor), facts_(std::move(facts)) {}
 
   // What a rewrite would change; nothing is written. DataLoss: something cannot be read, or does
   // not fit the chain, and would be given a new chain as if it were sound.
   absl::StatusOr<std::vector<ChangedRow>> FindChanges();
   // Writes the new file, synced and read-only, and returns where its chain ends. After FindChanges.
   absl::StatusOr<ChainState> WriteTo(const std::string& path);
+
+  // Of FindChanges: bodies that could not be searched, a sentence each.
+  const std::vector<std::string>& unsearched() const { return unsearched_; }
 
   // Where the chain of the old one ends.
   const ChainState& head() const { return head_; }
@@ -52,6 +57,7 @@ class SegmentRewriter {
   ChangedRow Describe(const RowWalk& walk, std::vector<std::string> parts);
   absl::Status ReadBodyUses();
 
+  absl::Status Damaged(const std::string& what) const;
   // Into the new file.
   absl::StatusOr<ChainState> WriteRows(SegmentFile* to);
   absl::Status WriteRow(const RowWalk& walk);
@@ -65,13 +71,17 @@ class SegmentRewriter {
                   const ColumnValue& dedupe_key);
   absl::Status Append();
   void WriteColumn(const ColumnValue& value);
+  void AddFacts(const ColumnValue& run_id, ColumnValue* process) const;
   int64_t NewOrdinal(int64_t old) const;
 
   RecordFile* file_;
   RowRedactor rows_;
+  const schema::Tags facts_;
   ChainState head_;
   std::map<int64_t, std::vector<BodyUse>> uses_;  // By body.
   std::map<int64_t, schema::Ulid> run_ids_;       // By ordinal.
+  std::set<schema::Ulid> changed_runs_;
+  std::vector<std::string> unsearched_;
   // While writing.
   ChainWriter chain_;
   RowLookup written_;

@@ -21,6 +21,8 @@ class RecordRedactor {
   void Redact(schema::Mark* mark) const;
   // Names and values; the whole value where the name is that of a secret.
   void Redact(schema::Tags* tags) const;
+  // All of a run that comes from elsewhere.
+  void Redact(schema::RecordedRun* recorded) const;
   // A body that belongs to no call.
   void Redact(schema::Body* body) const;
   // What is known when a call begins: names, endpoint, headers, request, facts.
