@@ -32,20 +32,30 @@ class Parser {
     while (!tokens_.At(TokenKind::kEnd)) {
       const int line = tokens_.line();
       if (tokens_.At(TokenKind::kText)) {
-        body.push_back({OutputText{tokens_.Next().text}, line});
+        Append(line, &body).emplace<OutputText>(OutputText{tokens_.Next().text});
       } else if (tokens_.At(TokenKind::kOutputBegin)) {
         tokens_.Next();
-        body.push_back({OutputExpression{expressions_.ParseExpressions()}, line});
+        Append(line, &body)
+            .emplace<OutputExpression>(OutputExpression{expressions_.ParseExpressions()});
         tokens_.Expect(TokenKind::kOutputEnd, "'}}'");
       } else {
         tokens_.Expect(TokenKind::kBlockBegin, "'{%'");
         if (!tokens_.At(TokenKind::kName)) tokens_.FailExpecting("the name of a tag");
         if (std::find(ends.begin(), ends.end(), tokens_.Peek().text) != ends.end()) return body;
-        body.push_back({ParseTag(), line});
+        StatementVariant statement = ParseTag();
+        Append(line, &body) = std::move(statement);
       }
     }
     if (ends.size() > 0) tokens_.FailExpecting("{% " + std::string(*(ends.end() - 1)) + " %}");
     return body;
+  }
+
+  // A new statement's place. Made there: g++ 14 takes a temporary one that is moved in for
+  // uninitialised.
+  static StatementVariant& Append(int line, Body* body) {
+    Statement& statement = body->emplace_back();
+    statement.line = line;
+    return statement.variant;
   }
 
   void EndTag() { tokens_.Expect(TokenKind::kBlockEnd, "'%}'"); }
