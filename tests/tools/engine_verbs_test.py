@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The verbs of `reenact engine` on a small random model: what they print, and how they refuse.
 
-usage: engine_verbs_test.py --reenact FILE --make-model FILE --demo-model DIR --scratch DIR --has-cuda ON|OFF"""
+usage: engine_verbs_test.py --reenact FILE --make-model FILE --demo-model DIR --scratch DIR --has-cuda ON|OFF
+       [--only PART]"""
 import argparse
 import hashlib
 import json
@@ -236,8 +237,12 @@ def main():
     for name in ("reenact", "make-model", "demo-model", "scratch"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--has-cuda", choices=("ON", "OFF"), required=True)
-    verbs = Verbs(parser.parse_args())
-    for part in (generate, messages, score, check_and_bench, devices, stock, digest_cache, refusals):
+    parts = {part.__name__: part for part in (generate, messages, score, check_and_bench, devices, stock, digest_cache,
+                                              refusals)}
+    parser.add_argument("--only", choices=parts)
+    arguments = parser.parse_args()
+    verbs = Verbs(arguments)
+    for part in [parts[arguments.only]] if arguments.only else parts.values():
         part(verbs)
     print(f"{verbs.failures} failures")
     return 1 if verbs.failures else 0
