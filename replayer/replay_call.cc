@@ -240,7 +240,7 @@ std::optional<size_t> SessionState::FindRecord(const schema::BeginCall& request,
 
 AnswerSource SessionState::SourceOf(const schema::BeginCall& request, const ForkPoint& fork) {
   MadeCall call;
-  call.address = {request.scope, request.boundary, request.name};
+  call.address = tape.AddressOf(request.scope, request.boundary, request.name);
   call.provider = request.provider;
   call.request = tape.Comparable(ToCallRequest(request));
   const std::lock_guard<std::mutex> lock(mutex);
@@ -275,7 +275,7 @@ Message SessionState::Refuse(MadeCall call, Divergence divergence) {
 Message SessionState::Answer(const schema::BeginCall& request) {
   if (request.run_token != kRunToken) return NotThisRun();
   MadeCall call;
-  call.address = {request.scope, request.boundary, request.name};
+  call.address = tape.AddressOf(request.scope, request.boundary, request.name);
   call.provider = request.provider;
   call.request = tape.Comparable(ToCallRequest(request));
   call.endpoint = call.request.endpoint;

@@ -240,7 +240,7 @@ std::optional<size_t> SessionState::IndexOfOverride(Override::Target target,
 
 Message SessionState::Answer(const schema::ReadValue& request) {
   if (request.run_token != kRunToken) return NotThisRun();
-  const Address address{request.scope, request.boundary, request.name};
+  const Address address = tape.AddressOf(request.scope, request.boundary, request.name);
   const std::lock_guard<std::mutex> lock(mutex);
   switch (request.boundary) {
     case Boundary::kClock:

@@ -82,6 +82,12 @@ class Tape {
   // Both sides of every comparison go through these.
   ComparableRequest Comparable(const schema::CallRequest& request) const;
 
+  // Names may hold secrets as well.
+  Address AddressOf(std::string_view scope, schema::Boundary boundary,
+                    std::string_view name) const {
+    return {Redact(scope), boundary, Redact(name)};
+  }
+
   std::string Redact(std::string_view bytes) const { return redactor_.Redact(bytes); }
 
   std::string RedactUrl(std::string_view url) const { return redactor_.RedactUrl(url); }

@@ -4,6 +4,8 @@
 // Some secrets the recording process knew by value only: from a header, or told by the host. They
 // are not on the tape, and no pattern finds them. Their places are: where a record holds the mark,
 // and the program's text is equal but for those places, what stands there is taken for the secret.
+// So it is with texts that were erased later: the run says that there were some. Names whose values
+// were erased it says as well.
 
 #ifndef REENACT_REPLAYER_INTERNAL_REDACTOR_H_
 #define REENACT_REPLAYER_INTERNAL_REDACTOR_H_
@@ -32,6 +34,7 @@ class Redactor {
  private:
   schema::Redactor prepared() const;
 
+  const bool several_words_;  // What stands in the place of a mark may be more than a word.
   mutable std::mutex mutex_;
   schema::RedactionPolicy policy_;
   schema::Redactor prepared_;  // From policy_.

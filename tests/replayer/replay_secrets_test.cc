@@ -66,5 +66,35 @@ TEST(ReplaySecrets, MarkDoesNotStandForAnythingElse) {
   }
 }
 
+TEST(ReplaySecrets, WhatWasErasedLaterIsLearnedAlsoWhenItIsSeveralWords) {
+  TapeBuilder tape;
+  tape.run().run.process.emplace_back("redacted_texts", "yes");
+  tape.Tool("mail", R"({"to":"[redacted]","body":"Dear [redacted], thanks"})", "sent");
+  ReplaySession session(tape.run(), {});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(
+      program.Tool("mail", R"({"to":"Zo\u00eb Quigley","body":"Dear Zo\u00eb Quigley, thanks"})"),
+      "sent");
+  const std::string miss = program.Tool("mail", R"({"to":"Zo\u00eb Quigley","body":"other"})");
+  EXPECT_TRUE(Contains(miss, "DIVERGED")) << miss;
+  EXPECT_FALSE(Contains(miss, "Quigley")) << miss;
+  program.Finish();
+}
+
+TEST(ReplaySecrets, ValuesOfANameThatWereErasedLaterMatchWhateverTheyAre) {
+  TapeBuilder tape;
+  tape.run().run.process.emplace_back("redacted_keys", "email,patient_name");
+  tape.Tool("mail", R"({"patient_name":"[redacted]","n":1})", "sent");
+  ReplaySession session(tape.run(), {});
+  auto program = ProgramOn(&session);
+  program.Begin();
+  EXPECT_EQ(program.Tool("mail", R"({"patient_name":"two words","n":1})"), "sent");
+  const std::string miss = program.Tool("mail", R"({"patient_name":"two words","n":2})");
+  EXPECT_TRUE(Contains(miss, "DIVERGED")) << miss;
+  EXPECT_FALSE(Contains(miss, "two words")) << miss;
+  program.Finish();
+}
+
 }  // namespace
 }  // namespace reenact::replayer

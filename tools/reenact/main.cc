@@ -170,6 +170,7 @@ int Main(int argc, char** argv) {
   AddExportVerb(&app, &context);
   AddImportVerb(&app, &context);
   AddVerifyVerb(&app, &context);
+  AddRedactVerb(&app, &context);
   AddDoctorVerb(&app, &context);
   AddEngineVerb(&app, &context);
 
