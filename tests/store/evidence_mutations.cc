@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "store/format/chain.h"
 #include "tests/store/file_bytes.h"
