@@ -203,6 +203,7 @@ bool LogWriter::OpenNext() {
   }
   // From here on recovery looks for the ring's records there; the old one is not needed any more.
   state_->ring->SetSegmentName(name);
+  next->Announce(state_->layout.manifest());
   if (segment_ != nullptr) unsealed_.push_back(std::move(segment_));
   segment_ = std::move(next);
   segment_opened_ns_ = MonotonicNowNs();

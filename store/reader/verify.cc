@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <optional>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 
@@ -32,21 +32,19 @@ bool IsReadOnly(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && (status.st_mode & 0222) == 0;
 }
 
-// A segment that the manifest says nothing of: its recorder is at work, or died.
-void CheckUnknown(const SegmentInfo& info, SegmentCheck* check,
-                  std::vector<std::string>* open_ends) {
+// A segment that was not sealed, as far as the manifest knows: its recorder is at work, or died, or
+// it was put there.
+void CheckUnsealed(const SegmentInfo& info, bool was_begun, SegmentCheck* check,
+                   std::vector<std::string>* open_ends) {
+  const bool is_alive = info.owner && IsAlive(*info.owner);
   // It becomes read-only after its line is written.
-  const bool is_at_work =
-      info.owner && IsAlive(*info.owner) && !(check->sealed && IsReadOnly(info.path));
-  if (is_at_work) {
+  if (is_alive && !(check->sealed && IsReadOnly(info.path))) {
     open_ends->push_back(absl::StrCat(info.name, " is being written"));
-  } else if (check->sealed) {
-    Add(info.name, "is sealed, and the manifest does not know it", check);
-  } else if (!info.owner) {
-    Add(info.name, "is no recorder's, and the manifest does not know it", check);
-  } else {
+  } else if (was_begun) {
     open_ends->push_back(
         absl::StrCat(info.name, " was not sealed: its writer died. Nothing vouches for its end"));
+  } else {
+    Add(info.name, "is there, and the manifest does not know it", check);
   }
 }
 
@@ -109,16 +107,18 @@ class FolderCheck {
   }
 
   void AddMissing() {
-    std::optional<Manifest> now;
-    for (const auto& [name, sealed] : manifest_.sealed) {
-      if (!IsMissing(name)) continue;
-      // Perhaps it was pruned since the manifest was read.
-      if (!now) now = internal::ReadManifest(layout_);
-      if (now->pruned.contains(name)) continue;
+    std::map<std::string, std::string> missing;  // And what was last said of it.
+    for (const auto& [name, line] : manifest_.begun)
+      if (IsMissing(name)) missing[name] = absl::StrCat("begun (manifest line ", line);
+    for (const auto& [name, sealed] : manifest_.sealed)
+      if (IsMissing(name)) missing[name] = absl::StrCat("sealed (manifest line ", sealed.line);
+    if (missing.empty()) return;
+    const Manifest now = internal::ReadManifest(layout_);
+    for (const auto& [name, last] : missing) {
+      if (now.pruned.contains(name)) continue;  // Since the manifest was read.
       report_.findings.push_back(
           {name, "segment",
-           absl::StrCat("is missing: it was sealed (manifest line ", sealed.line,
-                        "), and nothing says that it was pruned")});
+           absl::StrCat("is missing: it was ", last, "), and nothing says that it was pruned")});
     }
   }
 
@@ -142,13 +142,15 @@ class FolderCheck {
 
   void Compare(const SegmentInfo& info, SegmentCheck* check) {
     auto entry = manifest_.sealed.find(info.name);
-    if (entry == manifest_.sealed.end() && check->sealed) {
-      // Perhaps it was sealed since the manifest was read.
+    if (entry == manifest_.sealed.end()) {
+      // Perhaps it was begun or sealed since the manifest was read.
       Manifest now = internal::ReadManifest(layout_);
-      if (const auto since = now.sealed.find(info.name); since != now.sealed.end())
-        entry = manifest_.sealed.insert(*since).first;
+      manifest_.begun.merge(now.begun);
+      const auto since = now.sealed.find(info.name);
+      if (check->sealed && since != now.sealed.end()) entry = manifest_.sealed.insert(*since).first;
     }
-    if (entry == manifest_.sealed.end()) return CheckUnknown(info, check, &report_.open_ends);
+    if (entry == manifest_.sealed.end())
+      return CheckUnsealed(info, manifest_.begun.contains(info.name), check, &report_.open_ends);
     if (manifest_.pruned.contains(info.name)) {
       Add(info.name, "is there, though it was pruned", check);
     } else {

@@ -17,6 +17,7 @@
 #include "store/ring/internal/ring_file.h"
 #include "store/store_layout.h"
 #include "store/writer/drain.h"
+#include "store/writer/internal/manifest.h"
 
 namespace reenact::store {
 namespace {
@@ -233,6 +234,7 @@ std::unique_ptr<SegmentWriter> Recovery::MakeSegment(Ring* ring) {
     return nullptr;
   }
   ring->SetSegmentName(name);
+  segment->Announce(layout_.manifest());
   return segment;
 }
 
@@ -267,6 +269,10 @@ void Recovery::SettleOther(const std::string& name) {
   const std::string path = layout_.segments() + "/" + name;
   if (name.empty() || name.find('/') != std::string::npos || !IsUnsealed(path)) return;
   if (!IsKnownToBeEmpty(path)) return SealAbandoned(name);
+  // The manifest may know it: a power cut takes rows that were written and not synced.
+  std::string why;
+  if (!store_key_.empty() || PrepareStore(layout_, &store_key_, &why))
+    (void)AppendTombstone(layout_.manifest(), store_key_, name, "empty");
   for (const char* suffix : {"-journal", "-wal", "-shm", ""}) unlink((path + suffix).c_str());
 }
 

@@ -283,6 +283,16 @@ bool SegmentWriter::FindOpenCall(uint64_t sequence, schema::Event* begin) {
   }
 }
 
+void SegmentWriter::Announce(const std::string& manifest_path) {
+  if (impl_->InForkedChild()) return;
+  try {
+    static_cast<void>(
+        AppendBegunLine(manifest_path, impl_->options.store_key, FileNameOf(impl_->file.path())));
+  } catch (const std::bad_alloc&) {
+    // As on a full disk.
+  }
+}
+
 WriteCode SegmentWriter::Seal(const std::string& manifest_path) {
   Impl& impl = *impl_;
   try {

@@ -60,6 +60,11 @@ class SegmentWriter {
   WriteCode SetMeta(std::string_view key, std::string_view value);
   WriteCode Commit();
 
+  // Tells the store's manifest that this segment is there: one that is not sealed yet is then
+  // missed by `verify` when it goes, and one that was put there is not taken for it. Appends and
+  // syncs a line; where there is no room for it, sealing tells in time.
+  void Announce(const std::string& manifest_path);
+
   // Turns what is still open into `incomplete` events (recovery and sealing).
   WriteCode CloseOpenCalls();
   // The call that began with this sequence, if it is open. For the consumer after a restart.

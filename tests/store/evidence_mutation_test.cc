@@ -24,8 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void PutHere(RecordedStore* store, uint8_t first_run, int64_t unix_ms) {
+// With and without the seal a segment is announced, as a recorder does it.
+void PutHere(RecordedStore* store, uint8_t first_run, int64_t unix_ms, bool sealed) {
   auto writer = store->NewSegment(unix_ms);
+  writer->Announce(store->layout().manifest());
   for (uint8_t run = first_run; run < first_run + 2; ++run) {
     schema::RecordedRun recorded = SampleRun(run, "trace-" + std::to_string(run / 2));
     recorded.gaps = {{.at = At(run), .reason = "queue_full", .count = 2, .bytes = 300}};
@@ -45,15 +47,15 @@ void PutHere(RecordedStore* store, uint8_t first_run, int64_t unix_ms) {
     }
     WriteRun(writer.get(), recorded);
   }
-  store->Seal(writer.get());
+  if (sealed) store->Seal(writer.get());
 }
 
 // By a process that is gone: a segment whose writer lives may be about to enter the manifest.
-void Put(RecordedStore* store, uint8_t first_run, int64_t unix_ms) {
+void Put(RecordedStore* store, uint8_t first_run, int64_t unix_ms, bool sealed = true) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    PutHere(store, first_run, unix_ms);
+    PutHere(store, first_run, unix_ms, sealed);
     _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = -1;
@@ -71,7 +73,8 @@ void Mark(const RecordedStore& store, uint8_t run, const std::string& title) {
 }
 
 // Five segments of two runs, of which the first is pruned; incidents with copies of their runs, in
-// three states; a catalog; a bundle beside. And a second store to take things from.
+// three states; a catalog; a last segment that nobody sealed; a bundle beside. And a second store
+// to take things from.
 class EvidenceMutation : public ::testing::Test {
  protected:
   EvidenceMutation() {
@@ -89,8 +92,10 @@ class EvidenceMutation : public ::testing::Test {
     Put(&store_, 9, 1'700'000'004'000);
     Mark(store_, 7, "third");
     (void)OpenStore(store_.path())->ListRuns({});
+    Put(&store_, 15, 1'700'000'008'000, false);
     Put(&foreign_, 11, 1'700'000'005'000);
     Put(&foreign_, 13, 1'700'000'006'000);
+    Put(&foreign_, 17, 1'700'000'007'000, false);
     Bundle bundle;
     bundle.runs = {SampleRun(1), SampleRun(2)};
     EXPECT_TRUE(WriteBundle(bundle, places_.bundle, true).ok());
@@ -145,6 +150,8 @@ TEST_F(EvidenceMutation, NoneGoesUnseen) {
   ASSERT_TRUE(untouched.ok());
   for (const VerifyFinding& finding : untouched->findings)
     ADD_FAILURE() << finding.segment << ": " << finding.record << ": " << finding.problem;
+  ASSERT_EQ(untouched->open_ends.size(), 1U);
+  ASSERT_EQ(untouched->tombstones.size(), 1U);
   ASSERT_TRUE(VerifyStore(places_.bundle, {})->findings.empty());
   if (const char* seed = std::getenv("REENACT_SEED")) {
     Try(std::strtoull(seed, nullptr, 10));

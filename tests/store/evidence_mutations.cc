@@ -123,13 +123,22 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
+std::vector<std::string> SegmentsOf(const std::string& store) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(store + "/segments"))
+    if (entry.path().extension() == ".db") names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 class Mutator {
  public:
   Mutator(const MutationPlaces& places, uint64_t seed) : places_(places), random_(seed) {
-    for (const auto& entry : fs::directory_iterator(places.work + "/segments")) {
-      if (entry.path().extension() == ".db") segments_.push_back(entry.path().filename().string());
+    for (const std::string& name : SegmentsOf(places.work)) {
+      const auto mode = fs::status(PathOf(name)).permissions();
+      const bool sealed = (mode & fs::perms::owner_write) == fs::perms::none;
+      (sealed ? segments_ : unsealed_).push_back(name);
     }
-    std::sort(segments_.begin(), segments_.end());
   }
 
   // Absent: the draw came to nothing; draw again.
@@ -216,7 +225,8 @@ class Mutator {
 
   const MutationPlaces& places_;
   std::mt19937_64 random_;
-  std::vector<std::string> segments_;
+  std::vector<std::string> segments_;  // Sealed.
+  std::vector<std::string> unsealed_;
 };
 
 // --- bytes ---
@@ -258,7 +268,7 @@ std::optional<Mutation> Mutator::CutOrGrow() {
 }
 
 std::optional<Mutation> Mutator::RemoveFile() {
-  const std::string file = AnyFile();
+  const std::string file = Below(6) == 0 ? OneOf(unsealed_) : AnyFile();
   if (file == kBundle) return std::nullopt;
   fs::remove(PathOf(file));
   // Without a manifest every segment is one that nobody knows.
@@ -408,11 +418,9 @@ std::optional<Mutation> Mutator::MoveSegments() {
 }
 
 std::optional<Mutation> Mutator::TakeSegment() {
-  std::vector<std::string> theirs;
-  for (const auto& entry : fs::directory_iterator(places_.foreign + "/segments"))
-    if (entry.path().extension() == ".db") theirs.push_back(entry.path().string());
-  std::sort(theirs.begin(), theirs.end());
-  const std::string from = Below(3) == 0 ? PathOf(OneOf(segments_)) : OneOf(theirs);
+  const std::string from =
+      Below(3) == 0 ? PathOf(OneOf(SegmentsOf(places_.work)))
+                    : places_.foreign + "/segments/" + OneOf(SegmentsOf(places_.foreign));
   std::string name = fs::path(from).filename().string();
   Mutation mutation{"a segment put in", name, from, true};
   if (Below(2) == 0) {
@@ -423,6 +431,7 @@ std::optional<Mutation> Mutator::TakeSegment() {
     return std::nullopt;
   }
   fs::copy_file(from, PathOf(name));
+  if (fs::exists(from + "-wal")) fs::copy_file(from + "-wal", PathOf(name) + "-wal");
   if (Below(2) == 0) fs::permissions(PathOf(name), fs::perms::owner_write, fs::perm_options::add);
   return mutation;
 }

@@ -19,16 +19,6 @@ constexpr char kManifestName[] = "manifest.jsonl";
 constexpr size_t kMaxManifestBytes = size_t{256} << 20;
 constexpr size_t kMaxKeyBytes = 4096;
 
-// Between the lines of others: a writer holds the lock while it appends one.
-int ReadUnderLock(const std::string& path, std::string* text) {
-  FileDescriptor file;
-  if (const int code = OpenRegularFile(path, O_RDONLY, 0, &file); code != 0) return code;
-  // Where there are no locks nobody writes either.
-  while (flock(file.get(), LOCK_SH) != 0 && errno == EINTR) {
-  }
-  return ReadWholeFile(path, kMaxManifestBytes, text);
-}
-
 // A member as a string; empty when it is missing or something else.
 std::string TextOf(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
@@ -89,6 +79,8 @@ class ManifestReader {
                                       .line = number});
     } else if (const std::string redacted = TextOf(fields, "redacted"); !redacted.empty()) {
       return AddRedaction(redacted, fields, number);
+    } else if (const std::string begun = TextOf(fields, "begun"); !begun.empty()) {
+      manifest_.begun.emplace(begun, number);
     } else if (fields.contains("changing")) {
       manifest_.incidents.change_begun_line = number;
     } else if (fields.contains("changed")) {
@@ -142,10 +134,21 @@ class ManifestReader {
 
 }  // namespace
 
+// Between the lines of others: a writer holds the lock while it appends one.
+int ReadManifestText(const StoreLayout& layout, std::string* text) {
+  FileDescriptor file;
+  const std::string path = layout.manifest();
+  if (const int code = OpenRegularFile(path, O_RDONLY, 0, &file); code != 0) return code;
+  // Where there are no locks nobody writes either.
+  while (flock(file.get(), LOCK_SH) != 0 && errno == EINTR) {
+  }
+  return ReadWholeFile(path, kMaxManifestBytes, text);
+}
+
 Manifest ReadManifest(const StoreLayout& layout) {
   Manifest manifest;
   std::string text;
-  if (const int code = ReadUnderLock(layout.manifest(), &text); code != 0) {
+  if (const int code = ReadManifestText(layout, &text); code != 0) {
     if (code != ENOENT)
       manifest.findings.push_back(
           {kManifestName, "manifest", absl::StrCat("cannot be read: ", DescribeErrno(code))});

@@ -32,6 +32,7 @@ struct IncidentsEntry {
 };
 
 struct Manifest {
+  std::map<std::string, int64_t> begun;       // File name, line.
   std::map<std::string, SealedEntry> sealed;  // By file name.
   std::set<std::string> pruned;
   std::vector<VerifyTombstone> tombstones;
@@ -40,6 +41,9 @@ struct Manifest {
   // The first line that does not fit: what follows it was not read, for it proves nothing.
   std::vector<VerifyFinding> findings;
 };
+
+// What the file holds, its last line whole or not. 0, or errno; kNoRegularFile (posix_file.h).
+int ReadManifestText(const StoreLayout& layout, std::string* text);
 
 // An empty one where there is none.
 Manifest ReadManifest(const StoreLayout& layout);

@@ -87,6 +87,13 @@ int Append(const OpenManifest& manifest, std::string_view store_key, const std::
 
 }  // namespace
 
+int AppendBegunLine(const std::string& manifest_path, std::string_view store_key,
+                    const std::string& segment_name) {
+  OpenManifest manifest;
+  if (const int code = Open(manifest_path, &manifest); code != 0) return code;
+  return Append(manifest, store_key, "\"begun\":\"" + segment_name + "\"");
+}
+
 int AppendSealedLine(const std::string& manifest_path, std::string_view store_key,
                      const SealedSegment& sealed) {
   OpenManifest manifest;

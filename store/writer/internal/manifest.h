@@ -13,6 +13,10 @@
 
 namespace reenact::store {
 
+// Appends {"begun":NAME,...}. 0, or errno.
+int AppendBegunLine(const std::string& manifest_path, std::string_view store_key,
+                    const std::string& segment_name);
+
 // A segment that is whole, and closed.
 struct SealedSegment {
   std::string name;  // Of its file.
