@@ -5,13 +5,14 @@
 #include <cerrno>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 
-#include "recorder/proxy/address_rules.h"
+#include "recorder/proxy/admission.h"
 
 namespace reenact::proxy {
 namespace {
@@ -29,14 +30,8 @@ constexpr size_t kBodyRoom = 64 << 10;
 // A buffer that once was large does not stay so on a connection that is kept.
 constexpr size_t kKeptBuffer = 64 << 10;
 
-constexpr std::string_view kHealthPath = "/reenact/health";
-
 std::string Text(boost::beast::string_view text) {
   return std::string(text.data(), text.size());
-}
-
-bool IsWholeUrl(std::string_view target) {
-  return target.starts_with("http://") || target.starts_with("https://");
 }
 
 }  // namespace
@@ -93,7 +88,7 @@ void Connection::ReadHead() {
             error != http::error::end_of_stream &&
             error.category() == make_error_code(http::error::end_of_stream).category();
         if (!is_http) return self->Close();
-        self->Refuse({}, MakeOwnError(400, "not_http", error.message()));
+        self->AnswerOwn({}, MakeOwnError(400, "not_http", error.message()));
       });
 }
 
@@ -114,61 +109,15 @@ ClientRequest Connection::TakeRequest() const {
 
 void Connection::OnHead() {
   ClientRequest request = TakeRequest();
-  if (AnswerOwn(request)) return;
-  std::optional<Destination> destination = DestinationOf(request);
-  if (!destination) {
-    std::string known;
-    for (const Route& route : core_->options.routes.routes()) known += " /" + route.name;
-    return Refuse(
-        request, MakeOwnError(404, "no_route",
-                              "no route for " + request.method + " to this path; routes:" + known));
+  Admission admission = Admit(request, core_);
+  if (const OwnAnswer* answer = std::get_if<OwnAnswer>(&admission)) {
+    return AnswerOwn(request, *answer);
   }
-  BeginExchange(std::move(request), *std::move(destination));
+  BeginExchange(std::move(request), std::get<Destination>(std::move(admission)));
 }
 
-bool Connection::AnswerOwn(const ClientRequest& request) {
-  if (request.method == "CONNECT") {
-    const std::string host = request.target.substr(0, request.target.rfind(':'));
-    ++core_->report.not_seen[host];
-    Refuse(request, MakeOwnError(405, "no_tunnels",
-                                 "a tunnel to " + host +
-                                     " cannot be recorded; give the client a base URL of a route"));
-    return true;
-  }
-  if (!IsWholeUrl(request.target) && !IsLoopbackAuthority(FindHeader(request.headers, "host"))) {
-    Refuse(request, MakeOwnError(421, "foreign_host", "the Host header names another machine"));
-    return true;
-  }
-  if (EqualsIgnoringCase(FindHeader(request.headers, "sec-fetch-site"), "cross-site")) {
-    Refuse(request, MakeOwnError(403, "cross_site", "a web page may not use this proxy"));
-    return true;
-  }
-  if (HasToken(request.headers, "connection", "upgrade") &&
-      !FindHeader(request.headers, "upgrade").empty()) {
-    ++core_->report.not_seen[std::string(FindHeader(request.headers, "upgrade")) + " connection"];
-    Refuse(request, MakeOwnError(501, "no_upgrades", "WebSockets and the like cannot be recorded"));
-    return true;
-  }
-  if (request.target != kHealthPath) return false;
-  Refuse(request, MakeOwnJson("{\"status\":\"ok\",\"in_flight\":" +
-                              std::to_string(core_->report.in_flight) + "}"));
-  return true;
-}
-
-std::optional<Destination> Connection::DestinationOf(const ClientRequest& request) const {
-  if (!IsWholeUrl(request.target)) return core_->options.routes.Resolve(request.target);
-  std::optional<Destination> whole = ResolveWholeUrl(request.target);
-  if (!whole || !request.target.starts_with("http://")) return std::nullopt;
-  // Clients that have this proxy as their HTTP proxy and a route of it as their base URL.
-  const std::string own = ":" + std::to_string(core_->upstream.own_port);
-  if (whole->host.ends_with(own) && IsLoopbackAuthority(whole->host)) {
-    return core_->options.routes.Resolve(whole->target);
-  }
-  return whole;
-}
-
-// The answer is the proxy's own; a body that comes with the request is not waited for.
-void Connection::Refuse(const ClientRequest& request, const OwnAnswer& answer) {
+// A body that comes with the request is not waited for.
+void Connection::AnswerOwn(const ClientRequest& request, const OwnAnswer& answer) {
   const bool keep_alive = request.keep_alive && !request.has_body() && !request.method.empty() &&
                           request.method != "CONNECT";
   Write(answer.Serialize(request.method, keep_alive));

@@ -44,10 +44,7 @@ class Connection final : public ClientStream, public std::enable_shared_from_thi
   void ReadHead();
   void OnHead();
   ClientRequest TakeRequest() const;
-  // Answers by itself what is not for an upstream. False: it is.
-  bool AnswerOwn(const ClientRequest& request);
-  std::optional<Destination> DestinationOf(const ClientRequest& request) const;
-  void Refuse(const ClientRequest& request, const OwnAnswer& answer);
+  void AnswerOwn(const ClientRequest& request, const OwnAnswer& answer);
   void BeginExchange(ClientRequest request, Destination destination);
 
   void TakeBufferedBody();
