@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 
 #include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
@@ -58,13 +59,15 @@ int PutInPlace(const std::string& from, const std::string& to) {
   return SyncFolder(FolderOf(to));
 }
 
-// Files made by redactions that were killed, for segments that are gone meanwhile.
+// Files made by redactions that were killed, for segments that were pruned since.
 void RemoveLeftovers(const std::string& folder) {
   DIR* listed = ::opendir(folder.c_str());
   if (listed == nullptr) return;
   while (const dirent* entry = ::readdir(listed)) {
-    if (absl::EndsWith(entry->d_name, kNewSuffix))
-      unlink(absl::StrCat(folder, "/", entry->d_name).c_str());
+    absl::string_view name = entry->d_name;
+    if (!absl::ConsumeSuffix(&name, kNewSuffix)) continue;
+    const std::string segment = absl::StrCat(folder, "/", name);
+    if (access(segment.c_str(), F_OK) != 0) unlink((segment + kNewSuffix).c_str());
   }
   ::closedir(listed);
 }
@@ -145,6 +148,7 @@ absl::Status StoreRedaction::RedactFolder(const StoreLayout& layout) {
     RedactSegment(name);
     if (options_.progress) options_.progress(++done, total);
   }
+  if (!options_.dry_run) RemoveLeftovers(layout.segments());
   const internal::IncidentRedactionOptions incidents{redactor_, facts_, options_.dry_run};
   absl::Status redacted = internal::RedactIncidents(layout, incidents, &report_);
   if (!redacted.ok() || options_.dry_run) return redacted;
@@ -198,7 +202,12 @@ void StoreRedaction::RedactSegment(const std::string& name) {
   // What does not fit must not be given a chain and a line that do.
   if (entry == manifest_.sealed.end() || (entry->second.head != was && entry->second.was != was))
     return Leave(name, absl::DataLossError("is not what was sealed: `reenact verify` says more"));
-  if (changes->empty()) return;
+  if (changes->empty()) {
+    if (entry->second.head != was)
+      Leave(name, absl::DataLossError(
+                      "an earlier redaction of it was not finished: redact by its policy again"));
+    return;
+  }
   const auto count = static_cast<int64_t>(changes->size());
   if (!options_.dry_run) {
     const std::string made = path + kNewSuffix;
@@ -211,11 +220,9 @@ void StoreRedaction::RedactSegment(const std::string& name) {
         return access(path.c_str(), F_OK) != 0 ? errno : PutInPlace(made, path);
       });
     }
-    if (code != 0) {
-      unlink(made.c_str());
-      if (code == ENOENT) return;  // Pruned meanwhile.
-      return Leave(name, FromCode(code, layout_.manifest()));
-    }
+    // The new file stays where it is: if the manifest has its line, the next redaction needs it.
+    if (code == ENOENT) return;  // Pruned meanwhile.
+    if (code != 0) return Leave(name, FromCode(code, layout_.manifest()));
   }
   Note(name, *std::move(changes));
 }
@@ -249,6 +256,11 @@ void StoreRedaction::RedactBundle(const std::string& path) {
   if (!file.ok()) return Leave(name, file.status());
   if (!(*file)->info.sealed)
     return Leave(name, absl::DataLossError("was not finished: its last row is missing"));
+  const auto created = (*file)->MetaValue(kMetaCreated);
+  if (!created.ok()) return Leave(name, created.status());
+  if (created->has_value())
+    return Leave(name, absl::FailedPreconditionError(
+                           "is a segment, whose manifest would not know it again: name its store"));
   SegmentRewriter rewriter(file->get(), &redactor_, facts_);
   auto changes = rewriter.FindChanges();
   if (!changes.ok()) return Leave(name, changes.status());

@@ -201,23 +201,5 @@ TEST_F(StoreRedaction, ATextAcrossTwoAttemptsIsFound) {
   EXPECT_EQ(read->events[0].response.bytes, "half an answer: [redacted], and the rest");
 }
 
-// A whole store, so that there is something to be killed in.
-void FillStore(RecordedStore* store) {
-  for (uint8_t segment = 0; segment < 4; ++segment) {
-    auto writer = store->NewSegment(1'700'000'000'000 + segment * 1000);
-    for (uint8_t run = 0; run < 4; ++run)
-      WriteRun(writer.get(), RunThatSays(kSecret, static_cast<uint8_t>(1 + 4 * segment + run)));
-    store->Seal(writer.get());
-  }
-  ASSERT_TRUE((*Incidents::Open(store->path()))->Sync().ok());
-  ASSERT_TRUE(OpenStore(store->path())->Search("refund", 0).ok());
-}
-
-int64_t MillisecondsOf(const std::function<void()>& work) {
-  const int64_t begin_ns = MonotonicNowNs();
-  work();
-  return (MonotonicNowNs() - begin_ns) / 1'000'000;
-}
-
 }  // namespace
 }  // namespace reenact::store
