@@ -13,9 +13,9 @@ constexpr int64_t kLastSecond = int64_t{1} << 33;
 // The last reading of any thread. `version` is odd while somebody writes; whoever finds it so goes
 // without, because it may be himself, below a signal handler.
 constinit struct {
-  uint64_t version;
-  int64_t wall_ns;
-  int64_t monotonic_ns;
+  uint64_t version = 0;
+  int64_t wall_ns = 0;
+  int64_t monotonic_ns = 0;
 } latest;
 
 void Publish(const Reading& reading) {

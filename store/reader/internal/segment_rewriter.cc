@@ -193,7 +193,7 @@ void SegmentRewriter::AddFacts(const ColumnValue& run_id, ColumnValue* process) 
   if (!id || !changed_runs_.contains(*id) || !pairs) return;
   for (const auto& [name, words] : facts_) {
     auto found = std::find_if(pairs->begin(), pairs->end(),
-                              [&](const auto& pair) { return pair.first == name; });
+                              [&name = name](const auto& pair) { return pair.first == name; });
     if (found == pairs->end()) found = pairs->insert(pairs->end(), {name, ""});
     std::set<std::string> all = absl::StrSplit(found->second, ',', absl::SkipEmpty());
     for (const absl::string_view word : absl::StrSplit(words, ',', absl::SkipEmpty()))
