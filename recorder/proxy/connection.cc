@@ -289,7 +289,8 @@ void Connection::AnswerReset() {
 
 void Connection::EndExchange() {
   exchange_.reset();
-  if (!keep_alive_) return Close();
+  // The stop may have come since the answer said whether the connection is kept.
+  if (!keep_alive_ || core_->stopping) return Close();
   self_.reset();
   answer_done_ = false;
   ReadHead();

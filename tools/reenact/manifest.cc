@@ -13,13 +13,13 @@
 namespace reenact::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 absl::Status Invalid(std::string message) {
   return absl::InvalidArgumentError(absl::StrCat("manifest: ", message));
 }
 
-absl::Status CheckKeys(const Json& object, const std::string& place,
+absl::Status CheckKeys(const OrderedJson& object, const std::string& place,
                        std::initializer_list<std::string_view> known) {
   if (!object.is_object()) return Invalid(absl::StrCat(place, " is no object"));
   for (const auto& [key, value] : object.items()) {
@@ -31,10 +31,10 @@ absl::Status CheckKeys(const Json& object, const std::string& place,
 }
 
 // A whole number is as good as its digits; 1.10 would come back as 1.1.
-absl::Status ReadText(const Json& object, const std::string& place, const char* key,
+absl::Status ReadText(const OrderedJson& object, const std::string& place, const char* key,
                       std::string* text) {
   if (!object.contains(key)) return absl::OkStatus();
-  const Json& value = object[key];
+  const OrderedJson& value = object[key];
   if (value.is_string()) {
     *text = value.get<std::string>();
   } else if (value.is_number_integer()) {
@@ -45,7 +45,7 @@ absl::Status ReadText(const Json& object, const std::string& place, const char* 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ManifestComponent> ReadComponent(const Json& object, size_t index) {
+absl::StatusOr<ManifestComponent> ReadComponent(const OrderedJson& object, size_t index) {
   const std::string place = absl::StrCat("component ", index);
   absl::Status read = CheckKeys(object, place, {"kind", "name", "version", "content", "file"});
   ManifestComponent component;
@@ -60,17 +60,17 @@ absl::StatusOr<ManifestComponent> ReadComponent(const Json& object, size_t index
   if (!object.contains("content")) return component;
   if (!component.file.empty())
     return Invalid(absl::StrCat(place, " has content and file: one of them"));
-  const Json& content = object["content"];
+  const OrderedJson& content = object["content"];
   component.content = content.is_string()
                           ? content.get<std::string>()
-                          : content.dump(-1, ' ', false, Json::error_handler_t::replace);
+                          : content.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   return component;
 }
 
 }  // namespace
 
 absl::StatusOr<Manifest> ParseManifest(const std::string& text) {
-  const absl::StatusOr<Json> root = ReadYaml(text);
+  const absl::StatusOr<OrderedJson> root = ReadYaml(text);
   if (!root.ok()) return Invalid(std::string(root.status().message()));
   Manifest manifest;
   absl::Status read = CheckKeys(*root, "the manifest", {"service", "note", "tags", "components"});
@@ -78,7 +78,7 @@ absl::StatusOr<Manifest> ParseManifest(const std::string& text) {
   if (read.ok()) read = ReadText(*root, "the manifest", "note", &manifest.note);
   if (!read.ok()) return read;
   if (root->contains("tags")) {
-    const Json& tags = (*root)["tags"];
+    const OrderedJson& tags = (*root)["tags"];
     if (!tags.is_object()) return Invalid("\"tags\" is no object");
     for (const auto& [name, value] : tags.items()) {
       manifest.tags.emplace_back(name, "");
@@ -87,7 +87,7 @@ absl::StatusOr<Manifest> ParseManifest(const std::string& text) {
     }
   }
   if (!root->contains("components")) return manifest;
-  const Json& components = (*root)["components"];
+  const OrderedJson& components = (*root)["components"];
   if (!components.is_array()) return Invalid("\"components\" is no list");
   for (size_t i = 0; i < components.size(); ++i) {
     auto component = ReadComponent(components[i], i);

@@ -12,7 +12,7 @@
 namespace reenact::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kShortestText = 6;  // Shorter ones are ignored by the policy.
 
@@ -20,11 +20,11 @@ absl::Status Invalid(std::string message) {
   return absl::InvalidArgumentError(absl::StrCat("redaction policy: ", message));
 }
 
-absl::Status AddEach(const Json& list, const std::string& name,
+absl::Status AddEach(const OrderedJson& list, const std::string& name,
                      absl::Status (*add)(const std::string&, schema::RedactionPolicy*),
                      schema::RedactionPolicy* policy) {
   if (!list.is_array()) return Invalid(absl::StrCat("\"", name, "\" is no list"));
-  for (const Json& item : list) {
+  for (const OrderedJson& item : list) {
     // A number is as good as its digits; true and null are words that somebody meant otherwise.
     if (!item.is_string() && !item.is_number_integer())
       return Invalid(absl::StrCat("\"", name, "\" holds what is no text: write it in quotes"));
@@ -57,7 +57,7 @@ absl::Status AddKey(const std::string& key, schema::RedactionPolicy* policy) {
 }
 
 absl::StatusOr<schema::RedactionPolicy> ParseRedactionPolicy(const std::string& text) {
-  const absl::StatusOr<Json> root = ReadYaml(text);
+  const absl::StatusOr<OrderedJson> root = ReadYaml(text);
   if (!root.ok()) return Invalid(std::string(root.status().message()));
   if (!root->is_object()) return Invalid("the file holds no object with texts or keys");
   schema::RedactionPolicy policy;

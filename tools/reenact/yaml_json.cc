@@ -12,7 +12,7 @@
 namespace reenact::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Aliases of YAML can make a small file into an endless one.
 constexpr int kMaxDepth = 32;
@@ -23,12 +23,13 @@ absl::Status Refused(std::string message) {
 }
 
 // Plain words mean what they mean in JSON; YAML 1.1's yes, on and 010 are text.
-Json FromScalar(const yaml_node_t& node) {
+OrderedJson FromScalar(const yaml_node_t& node) {
   std::string text(reinterpret_cast<const char*>(node.data.scalar.value), node.data.scalar.length);
   if (node.data.scalar.style != YAML_PLAIN_SCALAR_STYLE) return text;
   if (text.empty() || text == "~") return nullptr;
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return value.is_primitive() && !value.is_discarded() && !value.is_string() ? value : Json(text);
+  OrderedJson value = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_primitive() && !value.is_discarded() && !value.is_string() ? value
+                                                                             : OrderedJson(text);
 }
 
 class YamlDocument {
@@ -48,7 +49,7 @@ class YamlDocument {
   YamlDocument(const YamlDocument&) = delete;
   YamlDocument& operator=(const YamlDocument&) = delete;
 
-  absl::StatusOr<Json> Read() {
+  absl::StatusOr<OrderedJson> Read() {
     if (!loaded_) {
       return Refused(absl::StrCat("line ", parser_.problem_mark.line + 1, ": ",
                                   parser_.problem != nullptr ? parser_.problem : "no YAML"));
@@ -59,11 +60,11 @@ class YamlDocument {
   }
 
  private:
-  absl::StatusOr<Json> FromNode(const yaml_node_t& node, int depth) {
+  absl::StatusOr<OrderedJson> FromNode(const yaml_node_t& node, int depth) {
     if (depth > kMaxDepth || ++nodes_ > kMaxNodes) return Refused("nested too deep, or too large");
     if (node.type == YAML_SCALAR_NODE) return FromScalar(node);
     if (node.type == YAML_SEQUENCE_NODE) {
-      Json list = Json::array();
+      OrderedJson list = OrderedJson::array();
       for (auto* item = node.data.sequence.items.start; item < node.data.sequence.items.top;
            ++item) {
         auto value = FromNode(*yaml_document_get_node(&document_, *item), depth + 1);
@@ -72,7 +73,7 @@ class YamlDocument {
       }
       return list;
     }
-    Json object = Json::object();
+    OrderedJson object = OrderedJson::object();
     for (auto* pair = node.data.mapping.pairs.start; pair < node.data.mapping.pairs.top; ++pair) {
       const yaml_node_t& key = *yaml_document_get_node(&document_, pair->key);
       if (key.type != YAML_SCALAR_NODE) return Refused("a key is a list or an object");
@@ -96,7 +97,7 @@ class YamlDocument {
 
 }  // namespace
 
-absl::StatusOr<Json> ReadYaml(const std::string& text) {
+absl::StatusOr<OrderedJson> ReadYaml(const std::string& text) {
   return YamlDocument(text).Read();
 }
 

@@ -3,6 +3,7 @@
 #include "recorder/proxy/proxy.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <future>
 #include <memory>
@@ -122,6 +123,22 @@ TEST_F(ProxyTest, StreamIsEqualAtEveryCut) {
   const std::vector<schema::Event> events = Events();
   ASSERT_EQ(events.size(), stream.size() + 1);
   for (const schema::Event& event : events) EXPECT_EQ(event.response.bytes, stream);
+}
+
+// The stop comes between the last byte of an answer and the end of its exchange, in some of the
+// rounds.
+TEST_F(ProxyTest, StopWaitsForNoClientThatHasItsAnswer) {
+  const Upstream upstream(Always(Answer("{}")));
+  for (int round = 0; round < 60; ++round) {
+    Start(upstream.url());
+    const auto client = Client();
+    client->Send(Post("/up/echo", "{}"));
+    ASSERT_EQ(BodyOf(client->ReadMessage()), "{}");
+    const auto begun = std::chrono::steady_clock::now();
+    Stop(/*grace_ms=*/10'000);
+    ASSERT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5))
+        << "round " << round;
+  }
 }
 
 TEST_F(ProxyTest, RequestIsEqualAtEveryCut) {
