@@ -3,7 +3,7 @@
 
 BUILD_PACKAGES="g++ cmake ninja-build mold ccache pkg-config libabsl-dev nlohmann-json3-dev
   libcurl4-openssl-dev libzstd-dev zlib1g-dev libsqlite3-dev libcli11-dev libseccomp-dev
-  libcpp-httplib-dev libboost-dev libbrotli-dev libgtest-dev libgmock-dev libpcre2-dev libutf8proc-dev libyaml-dev python3"
+  libssl-dev libcpp-httplib-dev libboost-dev libbrotli-dev libgtest-dev libgmock-dev libpcre2-dev libutf8proc-dev libyaml-dev python3"
 DEMO_PACKAGES="curl ca-certificates"
 CHECK_PACKAGES="git sqlite3 python3-jinja2 python3-requests busybox-static"
 # A Node and npm from elsewhere are as good, and cannot live beside Debian's.

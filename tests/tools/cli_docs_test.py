@@ -12,7 +12,7 @@ VERBS = ["record", "proxy", "mcp", "list", "show", "search", "diff",
          "asof", "snapshot", "fingerprints", "lint", "drift baseline", "drift check", "eval run", "eval report", "compare",
          "replay", "fork", "rerun", "diagnose", "explain", "envelope",
          "serve", "fixture add", "fixture run", "fixture update",
-         "export", "import", "verify", "redact", "doctor",
+         "export", "import", "verify", "sign", "keygen", "redact", "doctor",
          "engine generate", "engine score", "engine serve", "engine check", "engine bench"]
 
 

@@ -170,6 +170,8 @@ int Main(int argc, char** argv) {
   AddExportVerb(&app, &context);
   AddImportVerb(&app, &context);
   AddVerifyVerb(&app, &context);
+  AddSignVerb(&app, &context);
+  AddKeygenVerb(&app, &context);
   AddRedactVerb(&app, &context);
   AddDoctorVerb(&app, &context);
   AddEngineVerb(&app, &context);

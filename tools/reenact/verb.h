@@ -73,6 +73,8 @@ void AddFixtureVerb(CLI::App* app, Context* context);
 void AddExportVerb(CLI::App* app, Context* context);
 void AddImportVerb(CLI::App* app, Context* context);
 void AddVerifyVerb(CLI::App* app, Context* context);
+void AddSignVerb(CLI::App* app, Context* context);
+void AddKeygenVerb(CLI::App* app, Context* context);
 void AddRedactVerb(CLI::App* app, Context* context);
 void AddDoctorVerb(CLI::App* app, Context* context);
 void AddEngineVerb(CLI::App* app, Context* context);

@@ -1,98 +1,41 @@
 #include "store/reader/verify.h"
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "tools/reenact/key_file.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/progress.h"
-#include "tools/reenact/time_text.h"
+#include "tools/reenact/signature_file.h"
 #include "tools/reenact/verb.h"
+#include "tools/reenact/verify_text.h"
 
 namespace reenact::tools {
 namespace {
 
-void WriteTombstones(const std::vector<store::VerifyTombstone>& tombstones, JsonWriter* json) {
-  json->Key("tombstones");
-  json->BeginArray();
-  for (const store::VerifyTombstone& tombstone : tombstones) {
-    const bool pruned = tombstone.kind == store::VerifyTombstone::Kind::kPruned;
-    json->BeginObject();
-    json->TextField("kind", pruned ? "pruned" : "redacted");
-    json->TextField("segment", tombstone.segment);
-    json->GivenTextField("reason", tombstone.reason);
-    if (!pruned) json->IntField("changed_rows", tombstone.changed_rows);
-    json->TimeField("at", tombstone.at_wall_ns);
-    json->IntField("manifest_line", tombstone.line);
-    json->EndObject();
-  }
-  json->EndArray();
-}
+struct VerifyOptions {
+  std::string path;
+  std::string public_key;
+  std::string signature_file;
+};
 
-void PrintJson(const std::string& path, const store::VerifyReport& report) {
-  JsonWriter json = JsonWriter::Document("verify");
-  json.TextField("path", path);
-  json.IntField("segments", report.segments);
-  json.IntField("records", report.records);
-  json.IntField("bodies", report.bodies);
-  WriteTombstones(report.tombstones, &json);
-  json.TextsField("open_ends", report.open_ends);
-  json.Key("findings");
-  json.BeginArray();
-  for (const store::VerifyFinding& finding : report.findings) {
-    json.BeginObject();
-    json.TextField("segment", finding.segment);
-    json.TextField("record", finding.record);
-    json.TextField("problem", finding.problem);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
-  Print(json.Take());
-}
-
-std::string TextOf(const store::VerifyTombstone& tombstone) {
-  std::string text = tombstone.segment;
-  if (tombstone.kind == store::VerifyTombstone::Kind::kPruned)
-    text += " was pruned (" + tombstone.reason + ")";
-  else
-    text += " was redacted (" + Counted(tombstone.changed_rows, "row") + ")";
-  return text + " at " + FormatSeconds(tombstone.at_wall_ns) + ", manifest line " +
-         std::to_string(tombstone.line);
-}
-
-void PrintText(const store::VerifyReport& report, const Style& style) {
-  for (const store::VerifyFinding& finding : report.findings) {
-    Print(style(Ink::kRed,
-                Printable(finding.segment + ": " + finding.record + ": " + finding.problem)) +
-          "\n");
-  }
-  for (const store::VerifyTombstone& tombstone : report.tombstones)
-    Print(style(Ink::kDim, Printable(TextOf(tombstone))) + "\n");
-  for (const std::string& sentence : report.open_ends)
-    Print(style(Ink::kYellow, Printable(sentence)) + "\n");
-  std::string line = Counted(report.segments, "segment") + ", " +
-                     Counted(report.records, "record") + " and " +
-                     Counted(report.bodies, "body", "bodies") + " checked";
-  if (!report.tombstones.empty()) {
-    line += ", " + Counted(static_cast<int64_t>(report.tombstones.size()), "tombstone") +
-            " accounted for";
-  }
-  const auto count = static_cast<int64_t>(report.findings.size());
-  line += count == 0 ? ": as recorded" : ": " + Counted(count, "finding");
-  Print(line + "\n");
-}
-
-int Verify(const std::string& path_option, const Context& context) {
-  StorePlace place{.path = path_option, .chosen_by = "--store"};
-  if (path_option.empty()) {
+int Verify(const VerifyOptions& options, const Context& context) {
+  StorePlace place{.path = options.path, .chosen_by = "--store"};
+  if (options.path.empty()) {
     absl::StatusOr<StorePlace> found = FindStore(context);
     if (!found.ok()) return Fail(context, found.status());
     place = *std::move(found);
   }
   const std::string& path = place.path;
+  std::optional<evidence::PublicKey> key;
+  if (!options.public_key.empty()) {
+    auto read = ReadPublicKey(options.public_key);
+    if (!read.ok()) return Fail(context, read.status());
+    key = *std::move(read);
+  }
   absl::StatusOr<store::VerifyReport> report;
   {
     Progress progress(context.progress, "verifying segments");
@@ -100,12 +43,24 @@ int Verify(const std::string& path_option, const Context& context) {
         path, [&progress](int64_t done, int64_t total) { progress.Show(done, total); });
   }
   if (!report.ok()) return Fail(context, WithPlace(report.status(), place));
-  if (context.json) {
-    PrintJson(path, *report);
-  } else {
-    PrintText(*report, context.style);
+  SignatureReport signatures;
+  if (key) {
+    const std::string& given = options.signature_file;
+    auto checked = CheckSignatures(path, *key, given.empty() ? SignatureFileOf(path) : given);
+    if (!checked.ok()) return Fail(context, checked.status());
+    signatures = *std::move(checked);
   }
-  if (!report->findings.empty()) return kExitFinding;
+  const VerifyOutcome outcome{&*report, key ? &signatures : nullptr};
+  if (context.json) {
+    JsonWriter json = JsonWriter::Document("verify");
+    json.TextField("path", path);
+    WriteOutcome(outcome, &json);
+    json.EndObject();
+    Print(json.Take());
+  } else {
+    Print(TextOf(outcome, context.style));
+  }
+  if (!report->findings.empty() || !signatures.findings.empty()) return kExitFinding;
   if (report->segments == 0 && report->tombstones.empty()) {
     Note(context, "there was nothing to verify in " + path);
     return kExitInconclusive;
@@ -116,20 +71,30 @@ int Verify(const std::string& path_option, const Context& context) {
 }  // namespace
 
 void AddVerifyVerb(CLI::App* app, Context* context) {
-  auto path = std::make_shared<std::string>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* verb = AddVerb(
       app, context,
       {.name = "verify",
        .summary = "Is what was recorded what is there? Names the first record that does not fit",
        .example =
            "  reenact verify\n  reenact verify refund.reenact\n"
+           "  reenact verify --public-key signing.key.pub --signature kept/elsewhere.intoto.jsonl\n"
            "\n"
            "Files are read as they lie, and nothing is written, on purpose: evidence is not\n"
            "changed by looking at it. What a dead process left in memory is not yet in a file,\n"
            "so not verified; `reenact doctor --recover`, or whoever opens the store next,\n"
-           "writes it down."},
-      [path, context] { return Verify(*path, *context); });
-  verb->add_option("PATH", *path, "a store, a bundle or a segment; else the store");
+           "writes it down.\n"
+           "Without a signature, whoever holds a store's key can make another past for it, or\n"
+           "put the whole store back to an earlier day: see `reenact sign`."},
+      [options, context] { return Verify(*options, *context); });
+  verb->add_option("PATH", options->path, "a store, a bundle or a segment; else the store");
+  CLI::Option* key = verb->add_option("--public-key", options->public_key,
+                                      "there must be signatures by this key, and they must fit");
+  key->type_name("FILE");
+  verb->add_option("--signature", options->signature_file,
+                   "where the signatures are, instead of beside what they are of")
+      ->type_name("FILE")
+      ->needs(key);
 }
 
 }  // namespace reenact::tools
