@@ -45,6 +45,35 @@ void AddFact(schema::Tags* facts, std::string_view name, std::string value) {
   if (std::find(facts->begin(), facts->end(), fact) == facts->end()) facts->push_back(fact);
 }
 
+// The keys of a scope's path are escaped as in a JSON pointer, which no other text is.
+template <typename Redact>
+void RedactKeys(const Redact& redact, std::string* path) {
+  std::string redacted;
+  bool changed = false;
+  for (size_t begin = 0; begin <= path->size();) {
+    const size_t end = std::min(path->find('/', begin), path->size());
+    std::string key;
+    for (size_t i = begin; i < end; ++i) {
+      const char next = (*path)[i] == '~' && i + 1 < end ? (*path)[i + 1] : '\0';
+      const bool escaped = next == '0' || next == '1';
+      if (escaped) ++i;
+      key += !escaped ? (*path)[i] : next == '1' ? '/' : '~';
+    }
+    const std::string before = key;
+    redact(&key);
+    changed = changed || key != before;
+    for (const char c : key) {
+      if (c == '~' || c == '/')
+        redacted += c == '~' ? "~0" : "~1";
+      else
+        redacted += c;
+    }
+    if (end < path->size()) redacted += '/';
+    begin = end + 1;
+  }
+  if (changed) *path = std::move(redacted);
+}
+
 // One attempt's share of the body.
 struct Share {
   size_t begin = 0;
@@ -191,6 +220,7 @@ void RecordRedactor::Redact(schema::RecordedRun* recorded) const {
 
 void RecordRedactor::RedactBegin(schema::Event* event) const {
   if (!enabled_) return;
+  RedactKeys([this](std::string* key) { Redact(key); }, &event->scope);
   for (std::string* text : {&event->scope, &event->name, &event->provider}) Redact(text);
   event->endpoint = redactor_.RedactUrl(event->endpoint);
   Redact(&event->request_headers);
