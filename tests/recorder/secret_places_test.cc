@@ -1,6 +1,7 @@
 // No way into the store is without redaction: a value that the host names as secret, in every place
 // that the C ABI has for text, in each of its disguises, whole and cut by reads, small and spilled.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
