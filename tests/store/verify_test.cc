@@ -161,6 +161,13 @@ TEST_F(StoreVerification, AnEditedOrRemovedManifestLineShows) {
   EXPECT_NE(finding.problem.find("no line of a manifest"), std::string::npos) << finding.problem;
 }
 
+TEST_F(StoreVerification, AKeyWithZerosAtItsEndIsAnother) {
+  std::ofstream(store_.layout().key_file(), std::ios::app | std::ios::binary) << '\0';
+  const VerifyReport report = Verify(store_.path());
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_NE(report.findings[0].problem.find("33 bytes"), std::string::npos);
+}
+
 TEST_F(StoreVerification, TruncatedForeignAndNewerFilesAreFindings) {
   chmod(paths_[0].c_str(), 0644);
   const auto size = std::filesystem::file_size(paths_[0]);

@@ -18,6 +18,7 @@ namespace {
 constexpr char kManifestName[] = "manifest.jsonl";
 constexpr size_t kMaxManifestBytes = size_t{256} << 20;
 constexpr size_t kMaxKeyBytes = 4096;
+constexpr size_t kKeyBytes = 32;
 
 // A member as a string; empty when it is missing or something else.
 std::string TextOf(const nlohmann::json& object, const char* key) {
@@ -158,6 +159,13 @@ Manifest ReadManifest(const StoreLayout& layout) {
   if (ReadWholeFile(layout.key_file(), kMaxKeyBytes, &key) != 0) {
     manifest.findings.push_back(
         {kManifestName, "manifest", "cannot be checked: store.key is missing or cannot be read"});
+    return manifest;
+  }
+  // HMAC takes a key with zeros at its end for the one without.
+  if (key.size() != kKeyBytes) {
+    manifest.findings.push_back(
+        {kManifestName, "manifest",
+         absl::StrCat("cannot be checked: store.key holds ", key.size(), " bytes instead of 32")});
     return manifest;
   }
   return ManifestReader(std::move(key)).Read(text);
