@@ -18,7 +18,7 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxNodes = 100'000;
 
-absl::Status Refused(std::string message) {
+absl::Status RefusedYaml(std::string message) {
   return absl::InvalidArgumentError(std::move(message));
 }
 
@@ -51,17 +51,18 @@ class YamlDocument {
 
   absl::StatusOr<OrderedJson> Read() {
     if (!loaded_) {
-      return Refused(absl::StrCat("line ", parser_.problem_mark.line + 1, ": ",
-                                  parser_.problem != nullptr ? parser_.problem : "no YAML"));
+      return RefusedYaml(absl::StrCat("line ", parser_.problem_mark.line + 1, ": ",
+                                      parser_.problem != nullptr ? parser_.problem : "no YAML"));
     }
     const yaml_node_t* root = yaml_document_get_root_node(&document_);
-    if (root == nullptr) return Refused("the file is empty");
+    if (root == nullptr) return RefusedYaml("the file is empty");
     return FromNode(*root, 0);
   }
 
  private:
   absl::StatusOr<OrderedJson> FromNode(const yaml_node_t& node, int depth) {
-    if (depth > kMaxDepth || ++nodes_ > kMaxNodes) return Refused("nested too deep, or too large");
+    if (depth > kMaxDepth || ++nodes_ > kMaxNodes)
+      return RefusedYaml("nested too deep, or too large");
     if (node.type == YAML_SCALAR_NODE) return FromScalar(node);
     if (node.type == YAML_SEQUENCE_NODE) {
       OrderedJson list = OrderedJson::array();
@@ -76,11 +77,11 @@ class YamlDocument {
     OrderedJson object = OrderedJson::object();
     for (auto* pair = node.data.mapping.pairs.start; pair < node.data.mapping.pairs.top; ++pair) {
       const yaml_node_t& key = *yaml_document_get_node(&document_, pair->key);
-      if (key.type != YAML_SCALAR_NODE) return Refused("a key is a list or an object");
+      if (key.type != YAML_SCALAR_NODE) return RefusedYaml("a key is a list or an object");
       std::string name(reinterpret_cast<const char*>(key.data.scalar.value),
                        key.data.scalar.length);
       if (object.contains(name))
-        return Refused(
+        return RefusedYaml(
             absl::StrCat("line ", key.start_mark.line + 1, ": \"", name, "\" is there twice"));
       auto value = FromNode(*yaml_document_get_node(&document_, pair->value), depth + 1);
       if (!value.ok()) return value;

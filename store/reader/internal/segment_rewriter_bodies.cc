@@ -38,7 +38,7 @@ constexpr BodyColumn kBodyColumns[] = {
      "SELECT ordinal, sequence, response_body FROM event WHERE response_body IS NOT NULL"},
 };
 
-std::string_view ViewOf(const Salt& salt) {
+std::string_view SaltBytes(const Salt& salt) {
   return {reinterpret_cast<const char*>(salt.data()), salt.size()};
 }
 
@@ -155,7 +155,7 @@ absl::Status SegmentRewriter::AppendBody(const schema::Body& body, int64_t base)
   } else {
     FillRandom(salt.data(), salt.size());
   }
-  const schema::Digest digest = BodyDigest(ViewOf(salt), body.bytes);
+  const schema::Digest digest = BodyDigest(SaltBytes(salt), body.bytes);
   chain_.Integer(static_cast<int64_t>(body.bytes.size()));
   chain_.Blob(schema::AsBytes(digest));
   chain_.Integer((body.redacted ? kBodyRedacted : 0) | (body.cut ? kBodyCut : 0));
@@ -167,7 +167,7 @@ absl::Status SegmentRewriter::AppendBody(const schema::Body& body, int64_t base)
   }
   chain_.EndChain();
   // Nothing by which the bytes of before could be told: the salt is new, and no key is kept.
-  WriteFrame(frame, body.bytes, ViewOf(salt), {});
+  WriteFrame(frame, body.bytes, SaltBytes(salt), {});
   return Append();
 }
 
