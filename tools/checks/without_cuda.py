@@ -55,7 +55,8 @@ def problems_of_sources(root, sources):
 def cache_of(folder):
     """What a build was told and has found: NAME:TYPE and the value."""
     lines = (folder / "CMakeCache.txt").read_text().splitlines()
-    return dict(line.split("=", 1) for line in lines if re.match(r"(CMAKE|REENACT)_\w+:(?!INTERNAL|STATIC)", line))
+    found = [line for line in lines if re.match(r"(CMAKE|REENACT)_\w+:(?!INTERNAL|STATIC)", line)]
+    return dict(line.split("=", 1) for line in found if not line.endswith("-NOTFOUND"))
 
 
 def problems_of_links(build, here, cuda_headers, kept):
