@@ -224,7 +224,9 @@ void Connection::OnClientStirs(Error error) {
 
 void Connection::ClientGone() {
   if (closed_) return;
-  if (exchange_ && !answer_done_) exchange_->OnClientGone();
+  if (exchange_ && !answer_done_) {
+    exchange_->OnClientGone(/*took_all=*/waiting_.empty() && !write_under_way_);
+  }
   answer_done_ = true;  // There is nothing to cut off any more.
   Close();
 }

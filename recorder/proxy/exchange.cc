@@ -203,6 +203,7 @@ Exchange::Framing Exchange::ChooseFraming(const AnswerHead& head) const {
 void Exchange::OnHead(const AnswerHead& head) {
   answered_ = true;
   framing_ = ChooseFraming(head);
+  if (framing_ == Framing::kLength) length_left_ = *head.content_length;
   std::string out = StatusLine(head);
   for (const auto& [name, value] : EndToEndHeaders(head.headers)) AppendHeader(name, value, &out);
   if (framing_ == Framing::kChunked) AppendHeader("Transfer-Encoding", "chunked", &out);
@@ -212,7 +213,11 @@ void Exchange::OnHead(const AnswerHead& head) {
   client_->Write(out + "\r\n");
   // An answer before the end of the request: it is recorded with what there is of the request.
   if (run_) BeginRecording();
-  if (recording_.begun()) recording_.Head(head.status, head.headers);
+  if (recording_.begun()) {
+    recording_.Head(head.status, head.headers);
+    // Not at its end: the client may have gone by then.
+    if (!head.has_version_1) recording_.AddFact("upstream_http", "2");
+  }
   if (plan_.answered) plan_.answered(head.status);
 }
 
@@ -236,6 +241,7 @@ void Exchange::PassOn(std::string_view bytes) {
   } else if (framing_ != Framing::kNone) {
     client_->Write(bytes);
   }
+  length_left_ -= std::min<uint64_t>(length_left_, bytes.size());
   if (recording_.begun()) recording_.Bytes(bytes);
 }
 
@@ -252,7 +258,6 @@ void Exchange::OnClientRoom() {
 void Exchange::OnEnd(const TransferEnd& end) {
   if (!answered_) return AnswerInstead(end);
   if (recording_.begun()) {
-    if (end.http_version == CURL_HTTP_VERSION_2_0) recording_.AddFact("upstream_http", "2");
     recording_.End(internal::CurlEndState(end.code),
                    end.code == CURLE_OK ? "" : internal::CurlDetail(end.code));
   }
@@ -317,12 +322,23 @@ void Exchange::EndGiven(bool whole) {
 
 // --- ends from outside ---
 
-void Exchange::OnClientGone() {
+// Over HTTP/2 the end of an answer comes after its last byte, and a client that counts bytes has
+// left by then with all that it asked for.
+bool Exchange::HasWholeAnswer() const {
+  const bool ends_by_itself = framing_ == Framing::kLength || framing_ == Framing::kNone;
+  return answered_ && transfer_ && ends_by_itself && length_left_ == 0;
+}
+
+void Exchange::OnClientGone(bool took_all) {
+  const bool complete = took_all && HasWholeAnswer();
   transfer_.reset();
   EndGiven(false);
-  ++core_->report.client_aborts;
+  if (!complete) ++core_->report.client_aborts;
   if (run_) BeginRecording();
-  if (recording_.begun()) {
+  if (!recording_.begun()) return;
+  if (complete) {
+    recording_.End(EndState::kComplete, "");
+  } else {
     recording_.End(EndState::kAbandonedByCaller, "the client closed the connection");
   }
 }

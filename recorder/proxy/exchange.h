@@ -69,8 +69,9 @@ class Exchange final : public TransferListener {
   bool request_finished() const { return body_.finished(); }
 
   void OnClientRoom();
-  // The client went away: the upstream is let go, too.
-  void OnClientGone();
+  // The client went away: the upstream is let go, too. `took_all`: the client was sent everything
+  // that it was given.
+  void OnClientGone(bool took_all);
   // The proxy stops.
   void CutOff();
 
@@ -95,6 +96,7 @@ class Exchange final : public TransferListener {
   void PassOn(std::string_view bytes);
   void Give();
   void EndGiven(bool whole);
+  bool HasWholeAnswer() const;
   void AnswerInstead(const TransferEnd& end);
 
   ProxyCore* const core_;
@@ -109,7 +111,8 @@ class Exchange final : public TransferListener {
   Framing framing_ = Framing::kNone;
   bool answered_ = false;  // The head was sent.
   bool continued_ = false;
-  bool paused_ = false;  // The upstream waits for the client.
+  bool paused_ = false;       // The upstream waits for the client.
+  uint64_t length_left_ = 0;  // Of an answer of a known length: bytes to come.
   std::string trailers_;
   std::optional<Transfer> transfer_;  // Absent: held, or answered without an upstream.
 };

@@ -124,7 +124,6 @@ void Transfer::Finish(CURLcode code) {
   end.code = code;
   if (code != CURLE_OK) end.message = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
   end.refused_address = refused_address_;
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_VERSION, &end.http_version);
   listener_->OnEnd(end);
 }
 

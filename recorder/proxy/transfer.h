@@ -37,7 +37,6 @@ struct TransferEnd {
   CURLcode code = CURLE_OK;
   std::string message;          // libcurl's words for this failure, empty when it was none.
   std::string refused_address;  // The proxy's own rules forbade it: "169.254.169.254".
-  long http_version = 0;        // CURL_HTTP_VERSION_...
 };
 
 // Who hears of a transfer. Called from within libcurl: must not end, resume or start a transfer.
