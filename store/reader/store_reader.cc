@@ -10,6 +10,7 @@
 #include "store/reader/catalog.h"
 #include "store/reader/internal/id_prefix.h"
 #include "store/reader/internal/incident_db.h"
+#include "store/reader/internal/manifest_file.h"
 #include "store/reader/internal/run_assembly.h"
 #include "store/reader/internal/search_text.h"
 #include "store/reader/internal/segment_set.h"
@@ -173,6 +174,19 @@ std::string StoreReader::Impl::TextOf(const TextMatch& match) {
   return text;
 }
 
+namespace {
+
+// A file that is gone cannot fail to be read: the manifest tells of it. Of one that was only begun
+// it may tell before the file is there.
+void NoteMissing(internal::SegmentSet* segments) {
+  internal::Manifest manifest = internal::ReadManifest(segments->layout());
+  manifest.begun.clear();
+  for (const auto& [name, problem] : internal::MissingSegments(segments->layout(), manifest))
+    segments->AddProblem(absl::StrCat(name, " ", problem));
+}
+
+}  // namespace
+
 StoreReader::StoreReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 StoreReader::~StoreReader() = default;
@@ -182,6 +196,7 @@ absl::StatusOr<std::unique_ptr<StoreReader>> StoreReader::Open(const std::string
   if (!segments.ok()) return segments.status();
   auto impl = std::make_unique<Impl>();
   impl->segments = *std::move(segments);
+  if (impl->segments->is_folder()) NoteMissing(impl->segments.get());
   impl->catalog =
       Catalog::Open(impl->segments->is_folder() ? impl->segments->layout().catalog() : "");
   return std::unique_ptr<StoreReader>(new StoreReader(std::move(impl)));

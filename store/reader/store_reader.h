@@ -103,7 +103,8 @@ class StoreReader {
   // Cost: what is new in the segments, then about a microsecond a row.
   absl::StatusOr<Sightings> Seen(const SightingFilter& filter);
 
-  // One sentence for each segment that could not be read; names the file.
+  // One sentence for each segment that could not be read, or was gone when the store was opened;
+  // names the file.
   const std::vector<std::string>& problems() const;
   bool is_bundle() const;
   // (key, value) of the bundle's or segment's `meta` table; empty for folders.

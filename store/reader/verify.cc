@@ -102,24 +102,9 @@ class FolderCheck {
     return absl::StrCat(layout_.segments(), "/", name);
   }
 
-  bool IsMissing(const std::string& name) const {
-    return !manifest_.pruned.contains(name) && access(PathOf(name).c_str(), F_OK) != 0;
-  }
-
   void AddMissing() {
-    std::map<std::string, std::string> missing;  // And what was last said of it.
-    for (const auto& [name, line] : manifest_.begun)
-      if (IsMissing(name)) missing[name] = absl::StrCat("begun (manifest line ", line);
-    for (const auto& [name, sealed] : manifest_.sealed)
-      if (IsMissing(name)) missing[name] = absl::StrCat("sealed (manifest line ", sealed.line);
-    if (missing.empty()) return;
-    const Manifest now = internal::ReadManifest(layout_);
-    for (const auto& [name, last] : missing) {
-      if (now.pruned.contains(name)) continue;  // Since the manifest was read.
-      report_.findings.push_back(
-          {name, "segment",
-           absl::StrCat("is missing: it was ", last, "), and nothing says that it was pruned")});
-    }
+    for (auto& [name, problem] : internal::MissingSegments(layout_, manifest_))
+      report_.findings.push_back({name, "segment", std::move(problem)});
   }
 
   void CheckOne(const std::string& name) {

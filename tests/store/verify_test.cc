@@ -122,6 +122,10 @@ TEST_F(StoreVerification, ARecomputedChainDoesNotFitTheManifest) {
 TEST_F(StoreVerification, ARemovedSegmentShowsAndAPrunedOneDoesNot) {
   unlink(paths_[0].c_str());
   ExpectFirst(Verify(store_.path()), "segment", "is missing");
+  // Whoever only reads is told, too.
+  auto reader = OpenStore(store_.path());
+  ASSERT_EQ(reader->problems().size(), 1U);
+  EXPECT_NE(reader->problems()[0].find("is missing: it was sealed"), std::string::npos);
   RecordedStore pruned;
   auto writer = pruned.NewSegment();
   WriteRun(writer.get(), SampleRun(1));
@@ -134,6 +138,7 @@ TEST_F(StoreVerification, ARemovedSegmentShowsAndAPrunedOneDoesNot) {
   ASSERT_EQ(report.tombstones.size(), 1U);
   EXPECT_EQ(report.tombstones[0].segment, result.pruned[0]);
   EXPECT_EQ(report.tombstones[0].reason, "size_cap");
+  EXPECT_TRUE(OpenStore(pruned.path())->problems().empty());
 }
 
 TEST_F(StoreVerification, AnEditedOrRemovedManifestLineShows) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -169,6 +170,23 @@ Manifest ReadManifest(const StoreLayout& layout) {
     return manifest;
   }
   return ManifestReader(std::move(key)).Read(text);
+}
+
+std::map<std::string, std::string> MissingSegments(const StoreLayout& layout,
+                                                   const Manifest& manifest) {
+  std::map<std::string, std::string> missing;
+  const auto add = [&](const std::string& name, const char* what, int64_t line) {
+    const std::string path = absl::StrCat(layout.segments(), "/", name);
+    if (manifest.pruned.contains(name) || access(path.c_str(), F_OK) == 0) return;
+    missing[name] = absl::StrCat("is missing: it was ", what, " (manifest line ", line,
+                                 "), and nothing says that it was pruned");
+  };
+  for (const auto& [name, line] : manifest.begun) add(name, "begun", line);
+  for (const auto& [name, sealed] : manifest.sealed) add(name, "sealed", sealed.line);
+  if (missing.empty()) return missing;
+  const Manifest now = ReadManifest(layout);
+  std::erase_if(missing, [&](const auto& entry) { return now.pruned.contains(entry.first); });
+  return missing;
 }
 
 }  // namespace reenact::store::internal

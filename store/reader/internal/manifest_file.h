@@ -48,6 +48,11 @@ int ReadManifestText(const StoreLayout& layout, std::string* text);
 // An empty one where there is none.
 Manifest ReadManifest(const StoreLayout& layout);
 
+// Segments that `manifest` has and the folder has not, though nothing says that they were pruned:
+// the file's name, and a sentence that goes on after it. What is pruned meanwhile is not missing.
+std::map<std::string, std::string> MissingSegments(const StoreLayout& layout,
+                                                   const Manifest& manifest);
+
 }  // namespace reenact::store::internal
 
 #endif  // REENACT_STORE_READER_INTERNAL_MANIFEST_FILE_H_
