@@ -14,6 +14,7 @@
 
 #include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
+#include "store/reader/internal/file_status.h"
 #include "store/reader/internal/record_file.h"
 #include "store/reader/internal/run_assembly.h"
 #include "store/reader/internal/run_writer.h"
@@ -23,27 +24,6 @@
 
 namespace reenact::store {
 namespace {
-
-absl::Status FromErrno(const std::string& path, int code) {
-  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
-  switch (code) {
-    case EEXIST:
-      return absl::AlreadyExistsError(text);
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(text);
-    case ENOENT:
-      return absl::NotFoundError(text);
-    default:
-      return absl::PermissionDeniedError(text);
-  }
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Nothing of ours may enter a bundle, so its id follows from what is in it.
 schema::Ulid IdOf(const std::vector<schema::RecordedRun>& runs, const schema::Tags& meta) {
@@ -90,7 +70,7 @@ absl::Status WriteTo(const Bundle& bundle, const std::string& path) {
   const WriteCode sealed = (*writer)->Seal("");
   if (sealed != WriteCode::kOk)
     return internal::ToStatus(sealed, absl::StrCat(path, ": ", (*writer)->last_error()));
-  if (const int code = AppendDigestLine(path); code != 0) return FromErrno(path, code);
+  if (const int code = AppendDigestLine(path); code != 0) return internal::FileStatus(code, path);
   return absl::OkStatus();
 }
 
@@ -101,12 +81,8 @@ absl::Status MoveInto(const std::string& from, const std::string& to, bool repla
   // Some file systems cannot do it in one step.
   if (failed != 0 && !replace && errno == EINVAL && access(to.c_str(), F_OK) != 0)
     failed = rename(from.c_str(), to.c_str());
-  if (failed != 0) return FromErrno(to, errno);
-  const int folder = open(FolderOf(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    (void)fsync(folder);
-    close(folder);
-  }
+  if (failed != 0) return internal::FileStatus(errno, to);
+  (void)SyncFolder(FolderOf(to));
   return absl::OkStatus();
 }
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "store/format/file_digest.h"
-#include "store/format/posix_file.h"
+#include "store/reader/internal/file_status.h"
 #include "store/reader/internal/manifest_file.h"
 #include "store/reader/internal/segment_set.h"
 #include "store/store_layout.h"
@@ -16,15 +16,10 @@
 namespace reenact::store {
 namespace {
 
-absl::Status NotRead(const std::string& path, int code) {
-  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
-  return code == ENOENT ? absl::NotFoundError(text) : absl::PermissionDeniedError(text);
-}
-
 absl::StatusOr<EvidenceHead> HeadOfStore(const StoreLayout& layout, int64_t lines) {
   std::string text;
   if (const int code = internal::ReadManifestText(layout, &text); code != 0 && code != ENOENT)
-    return NotRead(layout.manifest(), code);
+    return internal::FileStatus(code, layout.manifest());
   EvidenceHead head{.is_store = true};
   size_t end = 0;
   while (lines == 0 || head.lines < lines) {
@@ -52,7 +47,8 @@ absl::StatusOr<EvidenceHead> ReadEvidenceHead(const std::string& path, int64_t l
   if (stat(path.c_str(), &status) != 0) return internal::CannotRead(path);
   if (S_ISDIR(status.st_mode)) return HeadOfStore(StoreLayout{path}, lines);
   EvidenceHead head{.bytes = int64_t{status.st_size}};
-  if (const int code = DigestOfFile(path, &head.sha256); code != 0) return NotRead(path, code);
+  if (const int code = DigestOfFile(path, &head.sha256); code != 0)
+    return internal::FileStatus(code, path);
   return head;
 }
 

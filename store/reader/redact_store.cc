@@ -16,6 +16,7 @@
 #include "store/format/file_digest.h"
 #include "store/format/posix_file.h"
 #include "store/reader/internal/catalog_file.h"
+#include "store/reader/internal/file_status.h"
 #include "store/reader/internal/incident_redaction.h"
 #include "store/reader/internal/lock_file.h"
 #include "store/reader/internal/manifest_file.h"
@@ -30,6 +31,7 @@ namespace reenact::store {
 namespace {
 
 using internal::ChangedRow;
+using internal::FileStatus;
 using internal::Manifest;
 using internal::RecordFile;
 using internal::SealedEntry;
@@ -37,21 +39,6 @@ using internal::SegmentRewriter;
 
 // Beside the file that it will replace.
 constexpr char kNewSuffix[] = ".redacting";
-
-absl::Status FromCode(int code, const std::string& path) {
-  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
-  switch (code) {
-    case 0:
-      return absl::OkStatus();
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(text);
-    case ENOENT:
-      return absl::NotFoundError(text);
-    default:
-      return absl::PermissionDeniedError(text);
-  }
-}
 
 // In one step, and lastingly.
 int PutInPlace(const std::string& from, const std::string& to) {
@@ -134,7 +121,7 @@ absl::Status StoreRedaction::RedactFolder(const StoreLayout& layout) {
       report_.left.push_back(std::move(problem));
   }
   if (const int code = ReadWholeFile(layout.key_file(), 4096, &key_); code != 0)
-    return FromCode(code, layout.key_file());
+    return FileStatus(code, layout.key_file());
   manifest_ = internal::ReadManifest(layout);
   if (!manifest_.findings.empty()) {
     const VerifyFinding& first = manifest_.findings.front();
@@ -172,9 +159,9 @@ absl::Status StoreRedaction::FinishPending(const std::string& name, const std::s
   if (entry != manifest_.sealed.end() && !entry->second.was.empty() && file.ok()) {
     const auto chain = internal::WalkChain(file->get());
     if (chain.ok() && chain->breaks.empty() && schema::ToHex(chain->head) == entry->second.head)
-      return FromCode(PutInPlace(made, path), path);
+      return FileStatus(PutInPlace(made, path), path);
   }
-  return unlink(made.c_str()) == 0 ? absl::OkStatus() : FromCode(errno, made);
+  return unlink(made.c_str()) == 0 ? absl::OkStatus() : FileStatus(errno, made);
 }
 
 void StoreRedaction::RedactSegment(const std::string& name) {
@@ -222,7 +209,7 @@ void StoreRedaction::RedactSegment(const std::string& name) {
     }
     // The new file stays where it is: if the manifest has its line, the next redaction needs it.
     if (code == ENOENT) return;  // Pruned meanwhile.
-    if (code != 0) return Leave(name, FromCode(code, layout_.manifest()));
+    if (code != 0) return Leave(name, FileStatus(code, layout_.manifest()));
   }
   Note(name, *std::move(changes));
 }
@@ -251,7 +238,7 @@ absl::StatusOr<ChainState> StoreRedaction::WriteChecked(SegmentRewriter* rewrite
 
 void StoreRedaction::RedactBundle(const std::string& path) {
   ++report_.files;
-  const std::string name = internal::FileName(path);
+  const std::string name = FileNameOf(path);
   auto file = RecordFile::Open(path);
   if (!file.ok()) return Leave(name, file.status());
   if (!(*file)->info.sealed)
@@ -275,7 +262,7 @@ void StoreRedaction::RedactBundle(const std::string& path) {
     if (code == 0) code = PutInPlace(made, path);
     if (code != 0) {
       unlink(made.c_str());
-      return Leave(name, FromCode(code, path));
+      return Leave(name, FileStatus(code, path));
     }
   }
   Note(name, *std::move(changes));

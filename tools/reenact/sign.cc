@@ -5,10 +5,9 @@
 
 #include "store/reader/verify.h"
 #include "tools/reenact/key_file.h"
-#include "tools/reenact/open_store.h"
-#include "tools/reenact/progress.h"
 #include "tools/reenact/signature_file.h"
 #include "tools/reenact/verb.h"
+#include "tools/reenact/verified_store.h"
 #include "tools/reenact/verify_text.h"
 
 namespace reenact::tools {
@@ -40,24 +39,15 @@ int PrintSigned(const std::string& path, const std::string& file, const std::str
 
 // What nobody checked is not signed: a signature over a damaged store would vouch for the damage.
 int Sign(const SignOptions& options, const Context& context) {
-  StorePlace place{.path = options.path, .chosen_by = "--store"};
-  if (options.path.empty()) {
-    absl::StatusOr<StorePlace> found = FindStore(context);
-    if (!found.ok()) return Fail(context, found.status());
-    place = *std::move(found);
-  }
-  const std::string& path = place.path;
+  const absl::StatusOr<StorePlace> place = PlaceToVerify(options.path, context);
+  if (!place.ok()) return Fail(context, place.status());
+  const std::string& path = place->path;
   const auto passphrase = ReadPassphrase(options.passphrase_file);
   if (!passphrase.ok()) return Fail(context, passphrase.status());
   const auto key = ReadSigningKey(options.key, *passphrase);
   if (!key.ok()) return Fail(context, key.status());
-  absl::StatusOr<store::VerifyReport> report;
-  {
-    Progress progress(context.progress, "verifying segments");
-    report = store::VerifyStore(
-        path, [&progress](int64_t done, int64_t total) { progress.Show(done, total); });
-  }
-  if (!report.ok()) return Fail(context, WithPlace(report.status(), place));
+  const absl::StatusOr<store::VerifyReport> report = VerifyPlace(*place, context);
+  if (!report.ok()) return Fail(context, report.status());
   if (!report->findings.empty()) {
     const store::VerifyFinding& first = report->findings.front();
     const std::string what = first.segment + ": " + first.record + ": " + first.problem;

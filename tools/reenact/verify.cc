@@ -7,10 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/reenact/key_file.h"
-#include "tools/reenact/open_store.h"
-#include "tools/reenact/progress.h"
 #include "tools/reenact/signature_file.h"
 #include "tools/reenact/verb.h"
+#include "tools/reenact/verified_store.h"
 #include "tools/reenact/verify_text.h"
 
 namespace reenact::tools {
@@ -23,26 +22,17 @@ struct VerifyOptions {
 };
 
 int Verify(const VerifyOptions& options, const Context& context) {
-  StorePlace place{.path = options.path, .chosen_by = "--store"};
-  if (options.path.empty()) {
-    absl::StatusOr<StorePlace> found = FindStore(context);
-    if (!found.ok()) return Fail(context, found.status());
-    place = *std::move(found);
-  }
-  const std::string& path = place.path;
+  const absl::StatusOr<StorePlace> place = PlaceToVerify(options.path, context);
+  if (!place.ok()) return Fail(context, place.status());
+  const std::string& path = place->path;
   std::optional<evidence::PublicKey> key;
   if (!options.public_key.empty()) {
     auto read = ReadPublicKey(options.public_key);
     if (!read.ok()) return Fail(context, read.status());
     key = *std::move(read);
   }
-  absl::StatusOr<store::VerifyReport> report;
-  {
-    Progress progress(context.progress, "verifying segments");
-    report = store::VerifyStore(
-        path, [&progress](int64_t done, int64_t total) { progress.Show(done, total); });
-  }
-  if (!report.ok()) return Fail(context, WithPlace(report.status(), place));
+  const absl::StatusOr<store::VerifyReport> report = VerifyPlace(*place, context);
+  if (!report.ok()) return Fail(context, report.status());
   SignatureReport signatures;
   if (key) {
     const std::string& given = options.signature_file;

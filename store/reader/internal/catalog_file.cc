@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "store/format/posix_file.h"
 #include "store/reader/internal/lock_file.h"
 #include "store/reader/internal/record_file.h"
 
@@ -39,7 +40,7 @@ absl::Status EmptyCatalog(const std::string& path) {
     sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_RESET_DATABASE, 0, nullptr);
   }
   if (failure == sqlite::Failure::kNone) return absl::OkStatus();
-  absl::Status status = ToStatus(failure, connection, FileName(path), "emptying it failed");
+  absl::Status status = ToStatus(failure, connection, FileNameOf(path), "emptying it failed");
   if (!absl::IsDataLoss(status)) return status;
   connection = sqlite::Connection();
   RemoveCatalog(path);  // Damaged: nobody can use it.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
@@ -12,6 +11,7 @@
 #include "store/format/migration.h"
 #include "store/format/posix_file.h"
 #include "store/format/tables.h"
+#include "store/reader/internal/file_status.h"
 #include "store/reader/internal/lock_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/writer/internal/manifest.h"
@@ -38,12 +38,6 @@ CREATE TABLE incident_run(
   marked INTEGER NOT NULL, UNIQUE(incident, run)) STRICT;
 CREATE TABLE promoted(run BLOB PRIMARY KEY, part BLOB NOT NULL, bundle BLOB NOT NULL) STRICT;
 )sql";
-
-absl::Status FromErrno(const std::string& path, int code) {
-  const std::string text = absl::StrCat(path, ": ", DescribeErrno(code));
-  return code == ENOSPC || code == EDQUOT ? absl::ResourceExhaustedError(text)
-                                          : absl::PermissionDeniedError(text);
-}
 
 schema::Ulid IdAt(const Statement& row, int column) {
   return schema::UlidFromBytes(row.Bytes(column)).value_or(schema::Ulid{});
@@ -73,12 +67,9 @@ absl::Status IncidentDb::RunOnce(Statement* statement) {
 absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForReading(const std::string& path) {
   struct stat status {};
 
-  if (stat(path.c_str(), &status) != 0) {
-    const std::string text = absl::StrCat(path, ": ", strerror(errno));
-    return errno == ENOENT ? absl::NotFoundError(text) : absl::PermissionDeniedError(text);
-  }
+  if (stat(path.c_str(), &status) != 0) return FileStatus(errno, path);
   auto db = std::make_unique<IncidentDb>();
-  db->name_ = FileName(path);
+  db->name_ = FileNameOf(path);
   int32_t application_id = 0;
   int32_t version = 0;
   Failure failure = db->connection_.Open(path, sqlite::OpenMode::kReadOnly);
@@ -104,7 +95,7 @@ absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForReading(const std
 
 absl::StatusOr<std::unique_ptr<IncidentDb>> IncidentDb::OpenForWriting(const std::string& path) {
   auto db = std::make_unique<IncidentDb>();
-  db->name_ = FileName(path);
+  db->name_ = FileNameOf(path);
   db->layout_.root = FolderOf(path);
   MakePrivateFile(path);
   Failure failure = db->connection_.Open(path, sqlite::OpenMode::kCreate);
@@ -239,7 +230,7 @@ absl::Status IncidentDb::ChangeFile(const char* sql) {
   std::string why;
   if (!PrepareStore(layout_, &key, &why)) return absl::PermissionDeniedError(why);
   if (const int code = AppendIncidentsChanging(layout_.manifest(), key); code != 0)
-    return FromErrno(layout_.manifest(), code);
+    return FileStatus(code, layout_.manifest());
   if (absl::Status done = Fail(connection_.Execute(sql)); !done.ok()) return done;
   // What was asked for is done, whatever becomes of this line: `verify` tells of a change whose end
   // it does not know, and the next one settles it.

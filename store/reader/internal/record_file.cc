@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "store/format/chain.h"
+#include "store/format/posix_file.h"
 
 namespace reenact::store::internal {
 namespace {
@@ -23,12 +24,6 @@ uint64_t SizeOf(const std::string& path) {
   struct stat status {};
 
   return stat(path.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 bool CopyFile(const std::string& from, const std::string& to) {
@@ -49,7 +44,7 @@ absl::Status ForeignWal(const std::string& name, const std::string& evidence) {
 
 // Whether the file lies where the recorder of a store makes it.
 bool IsInPlace(const SegmentInfo& info) {
-  return info.name == ToString(info.id) + ".db" && FileName(FolderOf(info.path)) == "segments";
+  return info.name == ToString(info.id) + ".db" && FileNameOf(FolderOf(info.path)) == "segments";
 }
 
 // Whether the file without its WAL has a header of ours.
@@ -63,10 +58,6 @@ bool ReadsWellAlone(const std::string& path) {
 }
 
 }  // namespace
-
-std::string FileName(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
 
 absl::Status ToStatus(Failure failure, const sqlite::Connection& connection,
                       const std::string& name, std::string_view what) {
@@ -110,7 +101,7 @@ absl::StatusOr<std::unique_ptr<RecordFile>> RecordFile::Open(const std::string& 
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", strerror(errno)));
   auto file = std::make_unique<RecordFile>();
   file->info.path = path;
-  file->info.name = FileName(path);
+  file->info.name = FileNameOf(path);
   if ((status.st_mode & 0222) == 0) {
     const absl::Status opened = file->OpenSealed();
     const bool has_wal = SizeOf(path + "-wal") != 0;

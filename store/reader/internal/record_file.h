@@ -24,9 +24,6 @@ namespace reenact::store::internal {
 // On a DataLoss: the file bears no mark or no id, as one that is just being made.
 inline constexpr char kUnmarkedPayload[] = "reenact/unmarked";
 
-// The last path component.
-std::string FileName(const std::string& path);
-
 // `what` failed with `failure` on `name`; the connection's own message is added.
 absl::Status ToStatus(sqlite::Failure failure, const sqlite::Connection& connection,
                       const std::string& name, std::string_view what);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "store/format/posix_file.h"
 #include "store/reader/internal/record_file.h"
 #include "store/writer/drain.h"
 
@@ -89,7 +90,7 @@ std::string SegmentSet::PathOf(const std::string& name) const {
 
 std::vector<std::string> SegmentSet::Names() const {
   if (is_folder_) return ListSegments(layout_);
-  return {FileName(file_path_)};
+  return {FileNameOf(file_path_)};
 }
 
 absl::Status SegmentSet::Visit(const std::string& name,
