@@ -1,6 +1,6 @@
 // Programs of /bin/sh as children. What is captured is passed on, too: these tests print a little.
 
-#include "tools/reenact/child_program.h"
+#include "tools/reenact/record/child_program.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

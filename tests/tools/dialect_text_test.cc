@@ -7,9 +7,9 @@
 #include "tests/schema/dialect_samples.h"
 #include "tests/tools/has_text.h"
 #include "tests/tools/sample_runs.h"
-#include "tools/reenact/run_diff.h"
-#include "tools/reenact/run_json.h"
-#include "tools/reenact/run_text.h"
+#include "tools/reenact/runs/run_diff.h"
+#include "tools/reenact/runs/run_json.h"
+#include "tools/reenact/runs/run_text.h"
 
 namespace reenact::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reenact/doctor_checks.h"
+#include "tools/reenact/doctor/doctor_checks.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "tools/reenact/drift_text.h"
+#include "tools/reenact/monitor/drift_text.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What a matrix of invariances comes to: a difference is a finding, and what was not tried is no
 // success.
 
-#include "tools/reenact/engine_check.h"
+#include "tools/reenact/engine/engine_check.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "tools/reenact/fixture_bundle.h"
+#include "tools/reenact/replay/fixture_bundle.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Pages of --html: whatever was recorded stays text, and shade follows margins.
 
-#include "tools/reenact/html_page.h"
+#include "tools/reenact/io/html_page.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "replayer/analysis/first_divergence.h"
 #include "schema/model_view.h"
 #include "tests/tools/has_text.h"
-#include "tools/reenact/html_figures.h"
+#include "tools/reenact/io/html_figures.h"
 
 namespace reenact::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reenact/json_output.h"
+#include "tools/reenact/io/json_output.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "schema/json_view.h"
 #include "schema/ulid.h"
 #include "tests/tools/sample_runs.h"
-#include "tools/reenact/run_json.h"
+#include "tools/reenact/runs/run_json.h"
 
 namespace reenact::tools {
 namespace {

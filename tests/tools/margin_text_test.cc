@@ -1,4 +1,4 @@
-#include "tools/reenact/margin_text.h"
+#include "tools/reenact/runs/margin_text.h"
 
 #include <cmath>
 #include <string>

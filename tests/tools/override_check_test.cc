@@ -1,6 +1,6 @@
 // An override must be of something that was recorded.
 
-#include "tools/reenact/override_check.h"
+#include "tools/reenact/replay/override_check.h"
 
 #include <gtest/gtest.h>
 

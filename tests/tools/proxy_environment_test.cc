@@ -1,4 +1,4 @@
-#include "tools/reenact/proxy_environment.h"
+#include "tools/reenact/record/proxy_environment.h"
 
 #include <gtest/gtest.h>
 

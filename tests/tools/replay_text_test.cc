@@ -1,4 +1,4 @@
-#include "tools/reenact/replay_text.h"
+#include "tools/reenact/replay/replay_text.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "schema/recorded_command.h"
 #include "tests/tools/sample_runs.h"
 #include "tools/reenact/exit_code.h"
-#include "tools/reenact/replay_command.h"
+#include "tools/reenact/replay/replay_command.h"
 
 namespace reenact::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reenact/rl_check.h"
+#include "tools/reenact/engine/rl_check.h"
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
-#include "tools/reenact/run_diff.h"
+#include "tools/reenact/runs/run_diff.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/tools/sample_runs.h"
-#include "tools/reenact/run_diff_text.h"
+#include "tools/reenact/runs/run_diff_text.h"
 
 namespace reenact::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reenact/run_text.h"
+#include "tools/reenact/runs/run_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/reenact/suggestion.h"
+#include "tools/reenact/io/suggestion.h"
 
 #include <gtest/gtest.h>
 

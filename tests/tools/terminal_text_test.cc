@@ -1,4 +1,4 @@
-#include "tools/reenact/terminal_text.h"
+#include "tools/reenact/io/terminal_text.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/escaping.h"
 
-#include "tools/reenact/text_table.h"
+#include "tools/reenact/io/text_table.h"
 
 namespace reenact::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reenact/time_text.h"
+#include "tools/reenact/io/time_text.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tools/reenact/drift_verbs.h"
-#include "tools/reenact/suggestion.h"
+#include "tools/reenact/io/suggestion.h"
+#include "tools/reenact/monitor/drift_verbs.h"
 #include "tools/reenact/verb.h"
 
 namespace reenact::tools {

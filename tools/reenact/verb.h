@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 
 #include "tools/reenact/exit_code.h"
-#include "tools/reenact/json_output.h"
-#include "tools/reenact/terminal_text.h"
+#include "tools/reenact/io/json_output.h"
+#include "tools/reenact/io/terminal_text.h"
 
 namespace CLI {
 class App;

@@ -1,0 +1,201 @@
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "replayer/rerun/rerun_runner.h"
+#include "store/reader/bundle.h"
+#include "tools/reenact/causes/rerun_epochs.h"
+#include "tools/reenact/causes/rerun_text.h"
+#include "tools/reenact/causes/target_flags.h"
+#include "tools/reenact/io/progress.h"
+#include "tools/reenact/io/report_pages.h"
+#include "tools/reenact/open_store.h"
+#include "tools/reenact/record/interruption.h"
+#include "tools/reenact/verb.h"
+
+namespace reenact::tools {
+namespace {
+
+struct RerunFlags {
+  std::string run;
+  TargetFlags target;
+  int64_t count = 1;
+  int64_t at_once = 1;
+  std::optional<int64_t> step;
+  bool as_recorded = false;
+  bool across_epochs = false;
+  std::string store_derived;
+  std::string html;
+};
+
+schema::Moment Now() {
+  using std::chrono::duration_cast;
+  using std::chrono::nanoseconds;
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const auto monotonic = std::chrono::steady_clock::now().time_since_epoch();
+  return {.wall_ns = duration_cast<nanoseconds>(wall).count(),
+          .monotonic_ns = duration_cast<nanoseconds>(monotonic).count()};
+}
+
+rerun::RerunOptions ToOptions(const RerunFlags& flags) {
+  rerun::RerunOptions options;
+  if (!flags.target.ask_for.empty()) options.edits.model = flags.target.ask_for;
+  options.edits.logprobs = !flags.as_recorded;
+  options.edits.token_ids =
+      !flags.as_recorded && (flags.target.token_ids || flags.target.target == "local");
+  options.count = flags.count;
+  options.at_once = flags.at_once;
+  if (flags.step) options.step = static_cast<size_t>(*flags.step);
+  options.now = Now();
+  return options;
+}
+
+// The first model call, or the one that is to be asked: it says where the run was recorded.
+const schema::Event* CallOf(const schema::RecordedRun& tape, const std::optional<int64_t>& step) {
+  if (step && static_cast<size_t>(*step) < tape.events.size()) {
+    return &tape.events[static_cast<size_t>(*step)];
+  }
+  for (const schema::Event& event : tape.events) {
+    if (event.boundary == schema::Boundary::kModel) return &event;
+  }
+  return nullptr;
+}
+
+// Keeps the derived runs where the tape came from, or in another store that was named; returns the
+// ids of those that were kept. A bundle stays as it is.
+std::vector<std::string> Keep(const RerunFlags& flags, const Context& context, bool is_bundle,
+                              std::vector<schema::RecordedRun> derived) {
+  std::string folder = flags.store_derived;
+  if (folder.empty() && !is_bundle) {
+    const absl::StatusOr<StorePlace> place = FindStore(context);
+    if (place.ok()) folder = place->path;
+  }
+  std::vector<std::string> ids;
+  if (folder.empty() || derived.empty()) return ids;
+  for (const schema::RecordedRun& run : derived) ids.push_back(schema::ToString(run.run.id));
+  store::Bundle bundle;
+  bundle.runs = std::move(derived);
+  const absl::Status kept = store::ImportRuns(bundle, folder).status();
+  if (kept.ok()) return ids;
+  Note(context, "the rerun was not kept as a run: " + std::string(kept.message()));
+  return {};
+}
+
+int ExitCodeOf(const rerun::RerunReport& report) {
+  switch (report.verdict) {
+    case rerun::RerunVerdict::kReproduced:
+      return kExitOk;
+    case rerun::RerunVerdict::kDiverged:
+      return kExitFinding;
+    case rerun::RerunVerdict::kInconclusive:
+      break;
+  }
+  return kExitInconclusive;
+}
+
+int RunRerun(const RerunFlags& flags, const Context& context) {
+  auto reader = OpenStore(context);
+  if (!reader.ok()) return Fail(context, reader.status());
+  const auto tape = LoadRun(reader->get(), flags.run);
+  if (!tape.ok()) return FailReading(context, **reader, tape.status());
+  NoteProblems(context, (*reader)->problems());
+  rerun::Ledger ledger(BudgetOf(flags.target));
+  const auto target = MakeTarget(flags.target, CallOf(*tape, flags.step), context, &ledger);
+  if (!target.ok()) return Fail(context, target.status());
+
+  const Interruption interruption;  // What was measured by then is reported.
+  const auto begin = std::chrono::steady_clock::now();
+  rerun::RerunOptions options = ToOptions(flags);
+  const RerunEpochs epochs(reader->get(), *tape);
+  if (const absl::Status may = epochs.MayAsk(flags.target, options.step);
+      !may.ok() && !flags.across_epochs) {
+    return Fail(context, may);
+  }
+  absl::StatusOr<rerun::RerunReport> report = [&] {
+    Progress progress(context.progress, "asking");
+    options.on_progress = [&](int64_t done, int64_t total) { progress.Show(done, total); };
+    return rerun::Rerun(*tape, target->get(), options);
+  }();
+  if (!report.ok()) return Fail(context, report.status());
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::vector<std::string> kept =
+      Keep(flags, context, (*reader)->is_bundle(), std::move(report->derived));
+  if (const absl::Status may = epochs.MayCompare(flags.target, *report);
+      !may.ok() && !flags.across_epochs) {
+    return Fail(context, may);
+  }
+
+  const std::string run_id = schema::ToString(tape->run.id);
+  const absl::Status page =
+      WriteHtml(flags.html, RerunPage(run_id, *report, RenderRerun(run_id, **target, *report, {})));
+  if (!page.ok()) return Fail(context, page);
+  if (context.json) {
+    JsonWriter json = JsonWriter::Document("rerun");
+    json.TextField("run", run_id);
+    WriteTarget(**target, &json);
+    WriteRerun(*report, &json);
+    epochs.Write(flags.target, *report, &json);
+    WriteCost(ledger.total(), seconds, &json);
+    json.BoolField("budget_spent", ledger.ran_out());
+    json.TextsField("derived", kept);
+    json.EndObject();
+    Print(json.Take());
+    return ExitCodeOf(*report);
+  }
+  Print(RenderRerun(run_id, **target, *report, context.style));
+  Print(epochs.Text(flags.target, *report));
+  Print("  cost        " + CostText(ledger.total(), seconds) + "\n");
+  if (ledger.ran_out()) Print("  budget      spent before everything was asked\n");
+  if (!kept.empty()) {
+    Print("  kept as     " + kept.front() +
+          (kept.size() > 1 ? " and " + std::to_string(kept.size() - 1) + " more" : "") + "\n");
+  }
+  return ExitCodeOf(*report);
+}
+
+}  // namespace
+
+void AddRerunVerb(CLI::App* app, Context* context) {
+  auto flags = std::make_shared<RerunFlags>();
+  CLI::App* verb = AddVerb(
+      app, context,
+      {.name = "rerun",
+       .summary = "Asks the model again, each call as it was recorded, and compares token by token",
+       .example =
+           "  reenact rerun last --target local --model models/qwen3-0.6b -n 5\n"
+           "  reenact rerun 01JNXW --target http://127.0.0.1:8000/v1 --step 6\n"
+           "  reenact rerun 01JNXW --target api -n 20 --max-requests 60\n"
+           "\n"
+           "Exit code 0: every answer is the recorded one; 1: one is not; 3: nothing to compare."},
+      [flags, context] { return RunRerun(*flags, *context); });
+  verb->add_option("RUN", flags->run, "an id, a unique prefix of one, or last")->required();
+  AddTargetFlags(verb, &flags->target);
+  verb->add_option("-n", flags->count, "so many answers to each call")
+      ->check(InRange(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("--at-once", flags->at_once, "ask so many at a time: load may change answers")
+      ->check(InRange(1, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("--step", flags->step, "only this event, by its number in reenact show")
+      ->check(InRange(0, 1'000'000'000))
+      ->type_name("K");
+  verb->add_flag("--as-recorded", flags->as_recorded,
+                 "change no byte of a request: do not ask for logprobs where it did not");
+  verb->add_flag("--across-epochs", flags->across_epochs,
+                 "compare although the fingerprints of the record are gone");
+  AddHtmlFlag(verb, &flags->html);
+  verb->add_option("--store-derived", flags->store_derived,
+                   "keep the answers, as runs, in this store instead")
+      ->type_name("DIR");
+}
+
+}  // namespace reenact::tools
