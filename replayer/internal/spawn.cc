@@ -23,6 +23,7 @@
 
 #include "replayer/guarded_process.h"
 #include "replayer/internal/network_filter.h"
+#include "schema/exec_vector.h"
 
 // How a guarded program is started. The filter must be in place before the program's first
 // instruction, and its listener must reach us without a system call that the filter itself holds
@@ -187,13 +188,6 @@ std::vector<std::string> MakeEnvironment(const CommandOptions& options) {
   return entries;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>* texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : *texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Reads what the child told. The listener, where there is one, goes to `spawned` in any case.
 absl::Status TakeNews(const ChildPlan& plan, int news, Spawned* spawned) {
   ChildNews told;
@@ -245,8 +239,8 @@ absl::StatusOr<Spawned> Spawn(const CommandOptions& options, bool require_guard)
   if (path.empty()) return CannotRun(options.argv[0], errno);
   std::vector<std::string> argv_texts = options.argv;
   std::vector<std::string> environment_texts = MakeEnvironment(options);
-  const std::vector<char*> argv = Pointers(&argv_texts);
-  const std::vector<char*> environment = Pointers(&environment_texts);
+  const std::vector<char*> argv = schema::ExecVector(&argv_texts);
+  const std::vector<char*> environment = schema::ExecVector(&environment_texts);
 
   ChildPlan plan;
   plan.path = path.c_str();

@@ -15,6 +15,8 @@
 
 #include "absl/status/status.h"
 
+#include "schema/exec_vector.h"
+
 namespace reenact::tools {
 namespace {
 
@@ -102,13 +104,6 @@ class OutputTee {
   bool too_long_ = false;
 };
 
-std::vector<char*> Pointers(std::vector<std::string>* texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : *texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 struct SpawnPlan {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
@@ -128,7 +123,8 @@ int Spawn(SpawnPlan plan, pid_t* pid) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &plan.mask);
   const int error = posix_spawnp(pid, plan.argv[0].c_str(), &actions, &attributes,
-                                 Pointers(&plan.argv).data(), Pointers(&plan.environment).data());
+                                 schema::ExecVector(&plan.argv).data(),
+                                 schema::ExecVector(&plan.environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

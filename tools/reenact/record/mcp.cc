@@ -19,6 +19,7 @@
 #include "replayer/mcp/mcp_hub.h"
 #include "replayer/mcp/mcp_replay.h"
 #include "replayer/replay_session.h"
+#include "schema/exec_vector.h"
 #include "schema/mcp_session.h"
 #include "schema/recorded_command.h"
 #include "store/store_layout.h"
@@ -48,13 +49,6 @@ std::string NameOf(const McpOptions& options, const Context& context) {
   command.argv = context.command;
   const std::string entry = schema::EntryOf(command);
   return entry.substr(entry.find(' ') + 1);
-}
-
-std::vector<char*> Pointers(std::vector<std::string>* texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : *texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // Of a list of libraries, as LD_PRELOAD has it.
@@ -125,7 +119,8 @@ void LeaveTheClockTape() {
     if (name == clock_shim::kModeVariable || name == clock_shim::kOrdinalVariable) continue;
     environment.push_back(name + "=" + (name == "LD_PRELOAD" ? WithoutClockLibrary(value) : value));
   }
-  syscall(SYS_execve, "/proc/self/exe", Pointers(&words).data(), Pointers(&environment).data());
+  syscall(SYS_execve, "/proc/self/exe", schema::ExecVector(&words).data(),
+          schema::ExecVector(&environment).data());
 }
 
 int Mcp(const McpOptions& options, const Context& context) {
