@@ -32,7 +32,13 @@ absl::StatusOr<std::unique_ptr<store::Incidents>> OpenIncidents(const Context& c
   // read still shows what is there.
   const absl::Status synced = (*incidents)->Sync();
   NoteProblems(context, (*incidents)->problems());
-  if (!synced.ok()) Note(context, "new marks were not taken in: " + std::string(synced.message()));
+  if (synced.ok()) return incidents;
+  // What nobody can read is said once.
+  if (const auto listed = (*incidents)->List(); absl::IsDataLoss(listed.status()))
+    return absl::DataLossError(std::string(listed.status().message()) +
+                               "; move the damaged file away, and keep it: marks that services "
+                               "made become incidents anew, those made by hand are in it");
+  Note(context, "new marks were not taken in: " + std::string(synced.message()));
   return incidents;
 }
 
