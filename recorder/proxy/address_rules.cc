@@ -106,12 +106,22 @@ bool IsLoopbackAuthority(std::string_view authority) {
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-bool IsLoopbackUrl(std::string_view url) {
+bool IsForbiddenUrl(std::string_view url) {
   const size_t scheme_end = url.find("://");
   if (scheme_end == std::string_view::npos) return false;
   url.remove_prefix(scheme_end + 3);
   url = url.substr(0, url.find_first_of("/?#"));
-  return IsLoopbackAuthority(url.substr(url.rfind('@') + 1));
+  const std::string_view named = HostOf(url.substr(url.rfind('@') + 1));
+  const std::string host(named.substr(0, named.find('%')));  // Without the zone of IPv6.
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  if (inet_aton(host.c_str(), &v4.sin_addr) == 1) {
+    return SocketAddress(reinterpret_cast<const sockaddr*>(&v4), sizeof(v4)).IsForbidden();
+  }
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  return inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1 &&
+         SocketAddress(reinterpret_cast<const sockaddr*>(&v6), sizeof(v6)).IsForbidden();
 }
 
 }  // namespace reenact::proxy

@@ -42,8 +42,8 @@ class SocketAddress {
 // "localhost", "127.0.0.1", "[::1]", each with or without a port: what a Host header may say to a
 // server that is only for this machine.
 bool IsLoopbackAuthority(std::string_view authority);
-// True for URLs whose host is such a name.
-bool IsLoopbackUrl(std::string_view url);
+// True for URLs whose host is an address, in any spelling, that IsForbidden.
+bool IsForbiddenUrl(std::string_view url);
 
 }  // namespace reenact::proxy
 

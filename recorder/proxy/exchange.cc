@@ -79,6 +79,7 @@ void Exchange::Send() {
   }
   transfer_.emplace(&core_->curl, &body_, this);
   transfer_->Start(upstream, core_->upstream);
+  upstream_proxy_ = transfer_->proxy_address();
 }
 
 // Held no longer: it is whole, or too large to be.
@@ -180,6 +181,7 @@ void Exchange::BeginRecording() {
     recording_.AddFact("request_unfinished", "answered or abandoned before its end");
   }
   if (decoded) recording_.AddFact("request_encoding", std::string(encoding));
+  if (!upstream_proxy_.empty()) recording_.AddFact(schema::kUpstreamProxyFact, upstream_proxy_);
   for (const auto& [name, value] : plan_.facts) recording_.AddFact(name, value);
 }
 

@@ -114,6 +114,7 @@ class Exchange final : public TransferListener {
   bool paused_ = false;       // The upstream waits for the client.
   uint64_t length_left_ = 0;  // Of an answer of a known length: bytes to come.
   std::string trailers_;
+  std::string upstream_proxy_;        // Of the environment, that the request went through.
   std::optional<Transfer> transfer_;  // Absent: held, or answered without an upstream.
 };
 

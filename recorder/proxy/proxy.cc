@@ -88,6 +88,7 @@ absl::Status Proxy::Impl::Listen() {
   core.upstream.own_port = bound.port();
   core.upstream.ca_file = core.options.ca_file;
   core.upstream.connect_timeout_ms = core.options.connect_timeout_ms;
+  core.upstream.proxies = schema::ProxySettings::OfEnvironment();
   const std::string host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
   url = "http://" + host + ":" + std::to_string(bound.port());
   return absl::OkStatus();

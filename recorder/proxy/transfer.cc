@@ -62,8 +62,7 @@ void Transfer::Prepare(const UpstreamRequest& request, const UpstreamOptions& op
     curl_easy_setopt(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
     curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   }
-  // A proxy of the environment is used as any client would, but not for this machine.
-  curl_easy_setopt(easy_, CURLOPT_NOPROXY, IsLoopbackUrl(request.url) ? "*" : nullptr);
+  SetProxy(request, options);
   SetMethod(request);
   SetHeaders(request);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &Transfer::OnHeaderLine);
@@ -72,6 +71,22 @@ void Transfer::Prepare(const UpstreamRequest& request, const UpstreamOptions& op
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::OpenSocket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+}
+
+void Transfer::SetProxy(const UpstreamRequest& request, const UpstreamOptions& options) {
+  std::string proxy = options.proxies.For(request.url);
+  proxy_address_ = schema::ProxyAddress(proxy);
+  // Where this one is the environment's proxy it is not its own. An address to which nothing may
+  // go is met by the rule in OpenSocket, not asked of a neighbour.
+  const bool is_own = IsLoopbackAuthority(proxy_address_) &&
+                      proxy_address_.ends_with(":" + std::to_string(options.own_port));
+  if (is_own || IsForbiddenUrl(request.url)) {
+    proxy.clear();
+    proxy_address_.clear();
+  }
+  // Set though they are empty: libcurl would read the environment in its own way.
+  curl_easy_setopt(easy_, CURLOPT_PROXY, proxy.c_str());
+  curl_easy_setopt(easy_, CURLOPT_NOPROXY, "");
 }
 
 void Transfer::SetMethod(const UpstreamRequest& request) {

@@ -16,6 +16,7 @@
 #include "recorder/proxy/curl_loop.h"
 #include "recorder/proxy/http_head.h"
 #include "recorder/proxy/request_body.h"
+#include "schema/proxy_settings.h"
 
 namespace reenact::proxy {
 
@@ -30,7 +31,8 @@ struct UpstreamRequest {
 struct UpstreamOptions {
   std::string ca_file;  // PEM, instead of the system's authorities; empty: theirs.
   int64_t connect_timeout_ms = 30'000;
-  uint16_t own_port = 0;  // Of the proxy, which may not be its own upstream.
+  uint16_t own_port = 0;          // Of the proxy, which may not be its own upstream.
+  schema::ProxySettings proxies;  // Of the environment: followed as the client would have.
 };
 
 struct TransferEnd {
@@ -67,8 +69,12 @@ class Transfer {
   // There is room for bytes again, or the request has more of them.
   void Resume();
 
+  // Of the environment's proxy that it goes through, "host:port"; empty: straight to the upstream.
+  const std::string& proxy_address() const { return proxy_address_; }
+
  private:
   void Prepare(const UpstreamRequest& request, const UpstreamOptions& options);
+  void SetProxy(const UpstreamRequest& request, const UpstreamOptions& options);
   void SetMethod(const UpstreamRequest& request);
   void SetHeaders(const UpstreamRequest& request);
   void Finish(CURLcode code);
@@ -86,6 +92,7 @@ class Transfer {
   curl_slist* header_list_ = nullptr;
   AnswerHeadReader head_;
   uint16_t own_port_ = 0;
+  std::string proxy_address_;
   bool idempotent_ = false;  // May be sent again where a pooled connection was dead.
   std::string refused_address_;
   char error_[CURL_ERROR_SIZE] = {};

@@ -90,7 +90,6 @@ void SetUp(CURL* easy, const HttpPost& post, curl_slist* headers, Reception* rec
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-  curl_easy_setopt(easy, CURLOPT_NOPROXY, "127.0.0.1,localhost,::1");
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body->size()));
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body->data());
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
@@ -163,6 +162,11 @@ HttpResult HttpClient::Post(const HttpPost& post) {
   char error[CURL_ERROR_SIZE] = {};
   curl_easy_reset(easy);  // Its connections stay.
   SetUp(easy, post, headers.get(), &reception, error);
+  const std::string proxy = proxies_.For(post.url);
+  result.proxy = schema::ProxyAddress(proxy);
+  // Set though they are empty: libcurl would read the environment in its own way.
+  curl_easy_setopt(easy, CURLOPT_PROXY, proxy.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
   const CURLcode code = curl_easy_perform(easy);
   result.elapsed_ns = reception.OffsetNs();
   result.end = EndOf(code, reception);

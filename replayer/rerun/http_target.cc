@@ -13,6 +13,7 @@
 #include "replayer/rerun/internal/http_attempt.h"
 #include "replayer/rerun/internal/http_reading.h"
 #include "schema/json_view.h"
+#include "schema/proxy_settings.h"
 #include "schema/redaction.h"
 
 namespace reenact::rerun {
@@ -33,15 +34,20 @@ schema::Moment Now() {
           .monotonic_ns = duration_cast<nanoseconds>(monotonic).count()};
 }
 
+// Its key, and what the environment's proxies are paid with: answers may echo both.
+std::vector<std::string> TargetSecrets(const HttpTargetOptions& options) {
+  std::vector<std::string> secrets = schema::ProxySettings::OfEnvironment().Credentials();
+  if (!options.key.empty()) secrets.push_back(options.key);
+  return secrets;
+}
+
 class HttpTarget : public Target {
  public:
   HttpTarget(HttpTargetOptions options, BaseUrl base, Ledger* ledger)
       : options_(std::move(options)),
         base_(std::move(base)),
         ledger_(ledger),
-        redactor_(schema::RedactionPolicy{
-            .secrets = options_.key.empty() ? std::vector<std::string>{}
-                                            : std::vector<std::string>{options_.key}}) {}
+        redactor_(schema::RedactionPolicy{.secrets = TargetSecrets(options_)}) {}
 
   std::string Name() const override {
     return options_.label + " " + redactor_.RedactUrl(base_.before + base_.query);
@@ -183,6 +189,8 @@ void HttpTarget::Fill(const Question& question, const std::string& url, HttpResu
   event.response.redacted = !answer.replacements.empty();
   event.response.bytes = std::move(answer.bytes);
   event.exchange = std::move(result.exchange);
+  event.meta.clear();
+  if (!result.proxy.empty()) event.meta.emplace_back(schema::kUpstreamProxyFact, result.proxy);
   event.elapsed_ns = result.elapsed_ns;
   event.end_state =
       result.end == TransferEnd::kWhole ? schema::EndState::kComplete : schema::EndState::kReset;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace reenact::tools {
 namespace {
@@ -30,6 +32,28 @@ TEST(ProxyEnvironment, ClientsOfProvidersAreLedToTheProxy) {
   EXPECT_EQ(Variable(prepared, "http_proxy"), "{proxy}");
   EXPECT_EQ(Upstream(prepared, "openai"), "https://api.openai.com");
   EXPECT_TRUE(prepared.warnings.empty());
+}
+
+// Else the environment's proxy would be asked for 127.0.0.1, and none of the calls be seen.
+TEST(ProxyEnvironment, WhereTheEnvironmentsProxyStaysThisMachineIsReachedStraight) {
+  const ProxyEnvironment kept = ProxyEnvironmentFor(
+      {{"HTTP_PROXY", "http://proxy.example:3128"}, {"NO_PROXY", ".example.org"}}, {}, false);
+  EXPECT_EQ(Variable(kept, "HTTP_PROXY"), std::nullopt);
+  EXPECT_EQ(Variable(kept, "NO_PROXY"), ".example.org,127.0.0.1,localhost");
+  EXPECT_EQ(Variable(kept, "no_proxy"), ".example.org,127.0.0.1,localhost");
+  const ProxyEnvironment none = ProxyEnvironmentFor({{"NO_PROXY", ".example.org"}}, {}, false);
+  EXPECT_EQ(Variable(none, "NO_PROXY"), std::nullopt);
+}
+
+TEST(ProxyEnvironment, CredentialsInUrlsAreSecrets) {
+  const std::vector<std::string> secrets =
+      SecretsOf({{"HTTPS_PROXY", "http://u:pw@127.0.0.1:8"},
+                 {"DATABASE_URL", "postgres://me:longpassword@db/x"},
+                 {"HOMEPAGE", "http://example.org/"}});
+  for (const char* secret : {"u:pw", "me:longpassword", "longpassword"}) {
+    EXPECT_NE(std::find(secrets.begin(), secrets.end(), secret), secrets.end()) << secret;
+  }
+  EXPECT_EQ(std::find(secrets.begin(), secrets.end(), "pw"), secrets.end()) << "eats ordinary text";
 }
 
 TEST(ProxyEnvironment, WhatChangesAClientWhenItIsSetIsNotSetByUs) {

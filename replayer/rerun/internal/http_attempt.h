@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schema/exchange.h"
+#include "schema/proxy_settings.h"
 
 namespace reenact::rerun {
 
@@ -42,12 +43,14 @@ struct HttpResult {
   std::string body;
   schema::Exchange exchange;  // With its headers.
   int64_t elapsed_ns = 0;
+  std::string proxy;  // Of the environment, that it went through: "host:port"; empty: straight.
 
   // The value of the last header of this name, in any case; empty where there is none.
   std::string Header(std::string_view name) const;
 };
 
-// Connections that are used again. Threads: Post may be called from any thread.
+// Connections that are used again, straight or through the environment's proxies. Threads: Post may
+// be called from any thread.
 class HttpClient {
  public:
   HttpClient();
@@ -58,6 +61,7 @@ class HttpClient {
   HttpResult Post(const HttpPost& post);
 
  private:
+  const schema::ProxySettings proxies_ = schema::ProxySettings::OfEnvironment();
   std::mutex mutex_;
   std::vector<void*> idle_;  // Easy handles of libcurl.
 };

@@ -43,8 +43,9 @@ inline std::function<void(Socket&)> Always(std::string answer) {
 class ProxyTest : public ::testing::Test {
  protected:
   ProxyTest() {
-    for (const char* name : {"REENACT_MODE", "REENACT_STORE", "http_proxy", "HTTP_PROXY",
-                             "https_proxy", "all_proxy"}) {
+    for (const char* name :
+         {"REENACT_MODE", "REENACT_STORE", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
+          "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"}) {
       unsetenv(name);
     }
   }
@@ -63,6 +64,7 @@ class ProxyTest : public ::testing::Test {
     proxy::ProxyOptions settings;
     settings.routes.Set({"up", upstream});
     settings.routes.Set({"openai", upstream});
+    settings.port = listen_on_;
     settings.connect_timeout_ms = 5000;
     settings.ca_file = ca_file_;
     settings.recorder = &recorder_;
@@ -118,6 +120,7 @@ class ProxyTest : public ::testing::Test {
 
   TempFolder folder_;
   std::string ca_file_;
+  uint16_t listen_on_ = 0;
   proxy::RequestPlanner* planner_ = nullptr;  // Outlives the proxy: Stop before it ends.
   Recorder recorder_;
   reenact::Run run_;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 
 #include "tools/reenact/open_store.h"
+#include "tools/reenact/record/proxy_environment.h"
 #include "tools/reenact/record/proxy_flags.h"
 #include "tools/reenact/verb.h"
 
@@ -101,7 +102,8 @@ int Serve(const GatewayOptions& options, const Context& context) {
   // Blocked before any thread begins, so that this one gets them.
   const sigset_t stop = StopSignals();
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  Recorder recorder(RecorderOptionsFor(place->path, options.service, {}, context));
+  Recorder recorder(
+      RecorderOptionsFor(place->path, options.service, SecretsOf(OwnEnvironment()), context));
   if (absl::Status ready = CheckRecords(recorder); !ready.ok()) return Fail(context, ready);
   proxy::ProxyOptions settings = ProxyOptionsFor(options.proxy, routes, &recorder, nullptr);
   settings.planner = asker->get();

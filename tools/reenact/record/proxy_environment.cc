@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "schema/proxy_settings.h"
+
 namespace reenact::tools {
 namespace {
 
@@ -56,6 +58,14 @@ std::string RouteFor(std::string wanted, const std::string& origin, bool own,
   return name;
 }
 
+// One that clients would take for an http:// URL of this machine too.
+bool NamesAProxy(const schema::Tags& environment) {
+  for (const char* name : {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}) {
+    if (FindVariable(environment, name) != nullptr) return true;
+  }
+  return false;
+}
+
 // A credential that is shorter would eat ordinary text.
 constexpr size_t kShortestSecret = 8;
 
@@ -77,6 +87,10 @@ std::vector<std::string> SecretsOf(const schema::Tags& environment) {
   for (const auto& [name, value] : environment) {
     if (value.size() < kShortestSecret) continue;
     if (schema::CommandVariable(name, value).second != value) secrets.push_back(value);
+    if (value.find("://") == std::string::npos) continue;
+    for (std::string& credential : schema::CredentialsIn(value)) {
+      secrets.push_back(std::move(credential));
+    }
   }
   return secrets;
 }
@@ -113,6 +127,12 @@ ProxyEnvironment ProxyEnvironmentFor(const schema::Tags& environment,
   if (http_proxy) {
     out.variables.emplace_back("HTTP_PROXY", schema::kProxyMark);
     out.variables.emplace_back("http_proxy", schema::kProxyMark);
+  } else if (NamesAProxy(environment)) {
+    const std::string* straight = FindVariable(environment, "no_proxy");
+    if (straight == nullptr) straight = FindVariable(environment, "NO_PROXY");
+    const std::string list = (straight == nullptr ? "" : *straight + ",") + "127.0.0.1,localhost";
+    out.variables.emplace_back("NO_PROXY", list);
+    out.variables.emplace_back("no_proxy", list);
   }
   return out;
 }

@@ -14,7 +14,8 @@ namespace reenact::tools {
 
 // Of this process.
 schema::Tags OwnEnvironment();
-// Values of variables that are credentials by their name; they are to be found in no record.
+// Values of variables that are credentials by their name, and the credentials in URLs: of a
+// database, of a proxy. They are to be found in no record.
 std::vector<std::string> SecretsOf(const schema::Tags& environment);
 
 struct ProxyEnvironment {
@@ -27,7 +28,8 @@ struct ProxyEnvironment {
 
 // `environment`: what the program would get. A base URL that is set there stays the upstream: the
 // route of that name goes to it. `extra` routes come on top, and win. With `http_proxy` clients
-// that honour HTTP_PROXY send their http:// requests through the proxy as well.
+// that honour HTTP_PROXY send their http:// requests through the proxy as well; without it, and
+// with a proxy that the environment names, they are told to reach this machine straight.
 ProxyEnvironment ProxyEnvironmentFor(const schema::Tags& environment,
                                      const std::vector<proxy::Route>& extra, bool http_proxy);
 
