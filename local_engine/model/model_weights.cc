@@ -183,7 +183,7 @@ LayerWeights BindLayer(const std::string& prefix, const NameTable& names, const 
 }
 
 DataType CacheTypeOf(DataType embedding) {
-  return embedding == DataType::kQ8_0 || embedding == DataType::kI8 ? DataType::kF16 : embedding;
+  return embedding == DataType::kQ8_0 ? DataType::kF16 : embedding;
 }
 
 }  // namespace
