@@ -1,10 +1,7 @@
 #include "recorder/proxy/exchange.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
-
-#include <boost/beast/http/status.hpp>
 
 #include "recorder/proxy/own_answer.h"
 #include "reenact/internal/curl_codes.hpp"
@@ -15,19 +12,6 @@ namespace {
 
 // Bytes of a request that wait for the upstream before the client is made to wait.
 constexpr size_t kRequestAhead = 256 << 10;
-
-std::string StatusLine(const AnswerHead& head) {
-  std::string reason = head.reason;
-  if (reason.empty() && !head.has_version_1) {
-    const auto status = boost::beast::http::int_to_status(static_cast<unsigned>(head.status));
-    reason = std::string(boost::beast::http::obsolete_reason(status));
-  }
-  return "HTTP/1.1 " + std::to_string(head.status) + " " + reason + "\r\n";
-}
-
-void AppendHeader(std::string_view name, std::string_view value, std::string* out) {
-  out->append(name).append(": ").append(value).append("\r\n");
-}
 
 Headers HeadersForUpstream(const ClientRequest& request) {
   Headers kept;
@@ -49,7 +33,8 @@ Exchange::Exchange(ProxyCore* core, ClientStream* client, ClientRequest request,
       request_(std::move(request)),
       destination_(std::move(destination)),
       run_(std::move(run)),
-      body_(&core->body_budget) {
+      body_(&core->body_budget),
+      answer_(&request_, client) {
   ++core_->report.in_flight;
 }
 
@@ -60,7 +45,7 @@ Exchange::~Exchange() {
 void Exchange::Start() {
   if (core_->options.planner == nullptr) return Send();
   held_ = true;
-  SendContinue();
+  answer_.Continue();
 }
 
 void Exchange::Send() {
@@ -137,16 +122,10 @@ bool Exchange::request_room() const {
   return held_ || body_.unread() < kRequestAhead;
 }
 
-void Exchange::OnRequestMoves() {
-  SendContinue();
-  client_->WantRequestBytes();
-}
-
 // The upstream wants the body, whether or not it said so: see EXPECT_100_TIMEOUT of libcurl.
-void Exchange::SendContinue() {
-  if (continued_ || answered_ || !request_.awaits_continue()) return;
-  continued_ = true;
-  client_->Write("HTTP/1.1 100 Continue\r\n\r\n");
+void Exchange::OnRequestMoves() {
+  answer_.Continue();
+  client_->WantRequestBytes();
 }
 
 schema::CallKind Exchange::KindOf(std::string_view body) const {
@@ -161,7 +140,9 @@ void Exchange::BeginRecording() {
   bool decoded = false;
   const std::string_view encoding =
       plan_.body ? std::string_view() : FindHeader(request_.headers, "content-encoding");
-  const std::string body = DecodedBody(body_.is_whole() ? body_.bytes() : "", encoding, &decoded);
+  std::string_view body = body_.is_whole() ? body_.bytes() : std::string_view();
+  std::string plain;  // Not without need: it may be large.
+  if (!encoding.empty()) body = plain = DecodedBody(body, encoding, &decoded);
   const schema::CallKind kind = KindOf(body);
   if (kind.is_telemetry) {
     ++core_->report.telemetry;
@@ -188,33 +169,16 @@ void Exchange::BeginRecording() {
 // --- the answer ---
 
 void Exchange::OnInterim(const AnswerHead& head) {
-  if (head.status == 100) return SendContinue();
-  if (!request_.is_version_1_1) return;
-  std::string out = StatusLine(head);
-  for (const auto& [name, value] : head.headers) AppendHeader(name, value, &out);
-  client_->Write(out + "\r\n");
-}
-
-Exchange::Framing Exchange::ChooseFraming(const AnswerHead& head) const {
-  if (request_.method == "HEAD" || head.status == 204 || head.status == 304) return Framing::kNone;
-  if (head.content_length) return Framing::kLength;
-  const bool has_own_end = head.chunked || !head.has_version_1;
-  return has_own_end && request_.is_version_1_1 ? Framing::kChunked : Framing::kUntilClose;
+  if (head.status == 100) return answer_.Continue();
+  answer_.Interim(head);
 }
 
 void Exchange::OnHead(const AnswerHead& head) {
-  answered_ = true;
-  framing_ = ChooseFraming(head);
-  if (framing_ == Framing::kLength) length_left_ = *head.content_length;
-  std::string out = StatusLine(head);
-  for (const auto& [name, value] : EndToEndHeaders(head.headers)) AppendHeader(name, value, &out);
-  if (framing_ == Framing::kChunked) AppendHeader("Transfer-Encoding", "chunked", &out);
-  const bool closes = !request_.keep_alive || framing_ == Framing::kUntilClose;
-  if (closes && request_.is_version_1_1) AppendHeader("Connection", "close", &out);
-  if (!closes && !request_.is_version_1_1) AppendHeader("Connection", "keep-alive", &out);
-  client_->Write(out + "\r\n");
+  answer_.Head(head);
   // An answer before the end of the request: it is recorded with what there is of the request.
   if (run_) BeginRecording();
+  // Recorded, and never sent again once there is an answer.
+  body_.Forget();
   if (recording_.begun()) {
     recording_.Head(head.status, head.headers);
     // Not at its end: the client may have gone by then.
@@ -233,22 +197,12 @@ bool Exchange::OnBytes(std::string_view bytes) {
 }
 
 void Exchange::PassOn(std::string_view bytes) {
-  if (framing_ == Framing::kChunked) {
-    char size[20];
-    const int length = std::snprintf(size, sizeof(size), "%zx\r\n", bytes.size());
-    std::string chunk;
-    chunk.reserve(bytes.size() + sizeof(size) + 2);
-    chunk.append(size, static_cast<size_t>(length)).append(bytes).append("\r\n");
-    client_->Write(chunk);
-  } else if (framing_ != Framing::kNone) {
-    client_->Write(bytes);
-  }
-  length_left_ -= std::min<uint64_t>(length_left_, bytes.size());
+  answer_.Bytes(bytes);
   if (recording_.begun()) recording_.Bytes(bytes);
 }
 
 void Exchange::OnTrailer(const std::pair<std::string, std::string>& trailer) {
-  AppendHeader(trailer.first, trailer.second, &trailers_);
+  answer_.Trailer(trailer);
 }
 
 void Exchange::OnClientRoom() {
@@ -258,7 +212,7 @@ void Exchange::OnClientRoom() {
 }
 
 void Exchange::OnEnd(const TransferEnd& end) {
-  if (!answered_) return AnswerInstead(end);
+  if (!answer_.begun()) return AnswerInstead(end);
   if (recording_.begun()) {
     recording_.End(internal::CurlEndState(end.code),
                    end.code == CURLE_OK ? "" : internal::CurlDetail(end.code));
@@ -267,14 +221,16 @@ void Exchange::OnEnd(const TransferEnd& end) {
   if (!complete && internal::CurlEndState(end.code) != EndState::kTruncated) {
     return client_->AnswerReset();
   }
-  if (complete && framing_ == Framing::kChunked) client_->Write("0\r\n" + trailers_ + "\r\n");
-  client_->AnswerDone(complete && request_.keep_alive && framing_ != Framing::kUntilClose &&
-                      body_.finished());
+  Done(complete);
+}
+
+void Exchange::Done(bool whole) {
+  if (whole) answer_.End();
+  client_->AnswerDone(whole && answer_.leaves_open() && body_.finished());
 }
 
 // No answer came: the client gets one of the proxy's, and the record says whose it is.
 void Exchange::AnswerInstead(const TransferEnd& end) {
-  answered_ = true;
   const OwnAnswer answer = AnswerForFailure(destination_.host, end);
   if (run_) BeginRecording();
   if (recording_.begun()) {
@@ -286,7 +242,7 @@ void Exchange::AnswerInstead(const TransferEnd& end) {
                    internal::CurlDetail(end.code) + " (" + answer.code + ")");
   }
   const bool keep_alive = request_.keep_alive && body_.finished();
-  client_->Write(answer.Serialize(request_.method, keep_alive));
+  answer_.Instead(answer, keep_alive);
   client_->AnswerDone(keep_alive);
 }
 
@@ -309,10 +265,8 @@ void Exchange::Give() {
   if (answer.end == EndState::kAbandonedByCaller) return;
   const bool whole = answer.status != 0 && answer.end == EndState::kComplete;
   if (recording_.begun()) recording_.End(answer.end, "");
-  if (whole && framing_ == Framing::kChunked) client_->Write("0\r\n\r\n");
   EndGiven(true);
-  client_->AnswerDone(whole && request_.keep_alive && framing_ != Framing::kUntilClose &&
-                      body_.finished());
+  Done(whole);
 }
 
 void Exchange::EndGiven(bool whole) {
@@ -324,15 +278,10 @@ void Exchange::EndGiven(bool whole) {
 
 // --- ends from outside ---
 
-// Over HTTP/2 the end of an answer comes after its last byte, and a client that counts bytes has
-// left by then with all that it asked for.
-bool Exchange::HasWholeAnswer() const {
-  const bool ends_by_itself = framing_ == Framing::kLength || framing_ == Framing::kNone;
-  return answered_ && transfer_ && ends_by_itself && length_left_ == 0;
-}
-
 void Exchange::OnClientGone(bool took_all) {
-  const bool complete = took_all && HasWholeAnswer();
+  // Over HTTP/2 the end of an answer comes after its last byte, and a client that counts bytes has
+  // left by then with all that it asked for.
+  const bool complete = took_all && transfer_ && answer_.has_all_bytes();
   transfer_.reset();
   EndGiven(false);
   if (!complete) ++core_->report.client_aborts;

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "recorder/proxy/call_recording.h"
+#include "recorder/proxy/client_answer.h"
+#include "recorder/proxy/client_stream.h"
 #include "recorder/proxy/http_head.h"
 #include "recorder/proxy/proxy_core.h"
 #include "recorder/proxy/request_plan.h"
@@ -18,38 +20,6 @@
 #include "recorder/proxy/transfer.h"
 
 namespace reenact::proxy {
-
-struct ClientRequest {
-  std::string method;
-  std::string target;  // As sent.
-  bool is_version_1_1 = true;
-  Headers headers;
-  std::optional<uint64_t> content_length;
-  bool chunked = false;
-  bool keep_alive = true;
-
-  bool has_body() const { return chunked || content_length.value_or(0) != 0; }
-
-  bool awaits_continue() const { return has_body() && HasToken(headers, "expect", "100-continue"); }
-};
-
-// The client's side of an exchange.
-class ClientStream {
- public:
-  virtual ~ClientStream() = default;
-  // Sends as soon as what was written before is sent.
-  virtual void Write(std::string_view bytes) = 0;
-  // False: enough is waiting to be sent; Exchange::OnClientRoom follows.
-  virtual bool has_room() const = 0;
-  // The exchange has room for bytes of the request. May be called when there are none.
-  virtual void WantRequestBytes() = 0;
-  // The answer is whole, or will never be; ends the exchange. Without `keep_alive` the connection
-  // is closed once all is sent.
-  virtual void AnswerDone(bool keep_alive) = 0;
-  // The answer broke off with a reset, and does so for the client: an answer that ends with its
-  // connection would pass for whole. Ends the exchange.
-  virtual void AnswerReset() = 0;
-};
 
 class Exchange final : public TransferListener {
  public:
@@ -83,20 +53,16 @@ class Exchange final : public TransferListener {
   void OnEnd(const TransferEnd& end) override;
 
  private:
-  enum class Framing { kNone, kLength, kChunked, kUntilClose };
-
   void Release();
   std::string_view RouteTarget() const;
   void MakePlan();
   void Send();
   schema::CallKind KindOf(std::string_view body) const;
   void BeginRecording();
-  void SendContinue();
-  Framing ChooseFraming(const AnswerHead& head) const;
   void PassOn(std::string_view bytes);
+  void Done(bool whole);
   void Give();
   void EndGiven(bool whole);
-  bool HasWholeAnswer() const;
   void AnswerInstead(const TransferEnd& end);
 
   ProxyCore* const core_;
@@ -108,12 +74,8 @@ class Exchange final : public TransferListener {
   bool held_ = false;  // Not sent before it is whole and there is a plan for it.
   RequestPlan plan_;
   CallRecording recording_;
-  Framing framing_ = Framing::kNone;
-  bool answered_ = false;  // The head was sent.
-  bool continued_ = false;
-  bool paused_ = false;       // The upstream waits for the client.
-  uint64_t length_left_ = 0;  // Of an answer of a known length: bytes to come.
-  std::string trailers_;
+  ClientAnswer answer_;
+  bool paused_ = false;               // The upstream waits for the client.
   std::string upstream_proxy_;        // Of the environment, that the request went through.
   std::optional<Transfer> transfer_;  // Absent: held, or answered without an upstream.
 };

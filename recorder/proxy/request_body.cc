@@ -7,11 +7,7 @@ namespace reenact::proxy {
 
 void RequestBody::Append(std::string_view bytes) {
   size_ += bytes.size();
-  if (whole_ && budget_->left < bytes.size()) {
-    whole_ = false;
-    budget_->left += reserved_;
-    reserved_ = 0;
-  }
+  if (whole_ && budget_->left < bytes.size()) Forget();
   if (whole_) {
     budget_->left -= bytes.size();
     reserved_ += bytes.size();
@@ -20,6 +16,13 @@ void RequestBody::Append(std::string_view bytes) {
     read_ = 0;
   }
   bytes_.append(bytes);
+}
+
+void RequestBody::Forget() {
+  whole_ = false;
+  budget_->left += std::exchange(reserved_, 0);
+  std::string(bytes_, read_).swap(bytes_);  // An assignment would keep the room.
+  read_ = 0;
 }
 
 size_t RequestBody::Read(char* buffer, size_t size) {

@@ -44,6 +44,8 @@ class RequestBody {
   size_t Read(char* buffer, size_t size);
   // Other bytes in the place of all; nothing was read, and it is whole.
   void Replace(std::string bytes);
+  // What was read is needed no more: neither for the record nor for a second try.
+  void Forget();
   // To the beginning, for a second try on a fresh connection. False: the beginning is gone.
   bool Rewind();
 

@@ -4,6 +4,9 @@
 #define REENACT_TESTS_RECORDER_PROXY_PROXY_FIXTURE_H_
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -116,6 +119,17 @@ class ProxyTest : public ::testing::Test {
     std::vector<schema::RecordedRun> runs = Runs();
     EXPECT_EQ(runs.size(), 1u);
     return runs.empty() ? std::vector<schema::Event>() : std::move(runs.front().events);
+  }
+
+  // Every byte of every file of the store.
+  std::string StoredBytes() const {
+    std::string all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      all.append(std::istreambuf_iterator<char>(file), {});
+    }
+    return all;
   }
 
   TempFolder folder_;

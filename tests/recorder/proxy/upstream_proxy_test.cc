@@ -2,9 +2,6 @@
 // NO_PROXY was ignored once a proxy was set.
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -40,16 +37,6 @@ class EnvironmentProxyTest : public ProxyTest {
   std::vector<std::string> asked() {
     const std::lock_guard lock(mutex_);
     return asked_;
-  }
-
-  std::string StoredBytes() {
-    std::string all;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      all.append(std::istreambuf_iterator<char>(file), {});
-    }
-    return all;
   }
 
   std::mutex mutex_;

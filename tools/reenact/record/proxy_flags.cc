@@ -9,6 +9,10 @@
 namespace reenact::tools {
 namespace {
 
+// No host shares its memory with this recorder: a body of 64 MiB each way is kept whole, and what
+// passes beside it.
+constexpr uint64_t kBodyBudgetBytes = uint64_t{160} << 20;
+
 int64_t Signed(uint64_t count) {
   return static_cast<int64_t>(count);
 }
@@ -84,7 +88,8 @@ Options RecorderOptionsFor(const std::string& store, const std::string& service,
   options.mode = Mode::kRecord;
   options.secrets = std::move(secrets);
   options.warn = [context](std::string_view text) { Note(context, text); };
-  options.close_deadline_ms = 10'000;
+  options.close_deadline_ms = kStoreDeadlineMs;
+  options.body_budget_bytes = kBodyBudgetBytes;
   return options;
 }
 
