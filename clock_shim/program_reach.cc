@@ -1,10 +1,12 @@
 #include "clock_shim/program_reach.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace reenact::clock_shim {
@@ -19,7 +21,10 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 // A file that is open while this lives.
 class File {
  public:
-  explicit File(const char* path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit File(const char* path) : fd_(open(path, O_RDONLY | O_CLOEXEC)), path_(path) {
+    // To be run and not to be read, as some set-user-ID programs are.
+    if (fd_ < 0 && errno == EACCES) fd_ = open(path, O_PATH | O_CLOEXEC);
+  }
 
   ~File() {
     if (fd_ >= 0) close(fd_);
@@ -45,8 +50,14 @@ class File {
     return other_user || other_group;
   }
 
+  // Capabilities of the file; root has them all without it.
+  bool HasCapabilities() const {
+    return geteuid() != 0 && getxattr(path_, "security.capability", nullptr, 0) > 0;
+  }
+
  private:
   int fd_;
+  const char* const path_;
 };
 
 // A note that the Go linker leaves.
@@ -106,9 +117,10 @@ const char* Judge(const char* path, int depth) {
   char line[256];
   const ssize_t size = file.ReadSome(line, sizeof(line), 0);
   if (size > 2 && line[0] == '#' && line[1] == '!') return JudgeScript(line, size, depth);
+  if (file.IsSetId()) return "set-user-ID: its environment is not trusted";
+  if (file.HasCapabilities()) return "with capabilities: its environment is not trusted";
   if (!file.Read(&header, sizeof(header), 0)) return nullptr;
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
-  if (file.IsSetId()) return "set-user-ID: its environment is not trusted";
   return JudgeElf(file, header);
 }
 
