@@ -305,13 +305,70 @@ DialectSample Chat() {
           TextChunk("Hel") + TextChunk("lo") + FinishChunk() + kDone};
 }
 
+// Begins with what the filter says of the prompt, by a frame without a choice, an id or a model.
+DialectSample AzureStream() {
+  return {
+      "azure_stream",
+      ModelDialect::kOpenAiChat,
+      {.provider = "azure",
+       .endpoint = "https://mine.openai.azure.com/openai/deployments/refunds/chat/completions"
+                   "?api-version=2025-04-01-preview"},
+      R"(data: {"id":"","object":"","created":0,"model":"","choices":[],)"
+      R"("prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false}}}]})"
+      "\n\n" +
+          TextChunk("Hel", R"("content_filter_results":{"hate":{"filtered":false}})") +
+          TextChunk("lo") + FinishChunk() + kDone};
+}
+
+// An answer in one piece of a server that speaks OpenAI's dialect, with members of its own in the
+// message and beside it.
+DialectSample OwnServer(const std::string& name, const std::string& request,
+                        const std::string& message, const std::string& choice,
+                        const std::string& beside) {
+  return {name,
+          ModelDialect::kOpenAiChat,
+          {.request =
+               R"({"model":"qwen3","messages":[{"role":"user","content":"hi"}],)" + request + "}",
+           .headers = kJsonHeaders,
+           .provider = name,
+           .endpoint = "http://localhost:8000/v1/chat/completions"},
+          R"({"id":"chatcmpl-7","object":"chat.completion","created":1764400000,"model":"qwen3",)"
+          R"("choices":[{"index":0,"message":{"role":"assistant","content":"Hello",)" +
+              message + R"(},"finish_reason":"stop",)" + choice +
+              R"(}],)"
+              R"("usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13},)" +
+              beside + "}"};
+}
+
+DialectSample Vllm() {
+  return OwnServer("vllm", R"("return_token_ids":true,"top_k":20)",
+                   R"("reasoning":"They greet.","tool_calls":[])",
+                   R"("logprobs":null,"stop_reason":null,"token_ids":[9707,11,2,3])",
+                   R"("prompt_logprobs":null,"prompt_token_ids":[1,2],"kv_transfer_params":null)");
+}
+
+DialectSample Sglang() {
+  return OwnServer("sglang", R"("separate_reasoning":true)",
+                   R"("reasoning_content":"They greet.","tool_calls":null)",
+                   R"("logprobs":null,"matched_stop":151645)",
+                   R"("metadata":{"weight_version":"default"})");
+}
+
+DialectSample LlamaCpp() {
+  return OwnServer(
+      "llama.cpp", R"("cache_prompt":true,"timings_per_token":true)",
+      R"("reasoning_content":"They greet.")", R"("logprobs":null)",
+      R"("system_fingerprint":"b6000-1a2b3c4d","timings":{"prompt_n":9,"predicted_n":4})");
+}
+
 }  // namespace
 
 const std::vector<DialectSample>& DialectSamples() {
   static const auto* const kSamples = new std::vector<DialectSample>{
-      Chat(),           Completion(),       CompletionStream(), Embeddings(),    Response(),
-      ResponseStream(), AnthropicMessage(), MessageStream(),    Gemini(),        GeminiEvents(),
-      GeminiList(),     Ollama(),           OllamaStream(),     OllamaGenerate()};
+      Chat(),           Completion(),       CompletionStream(), Embeddings(),     Response(),
+      ResponseStream(), AnthropicMessage(), MessageStream(),    Gemini(),         GeminiEvents(),
+      GeminiList(),     Ollama(),           OllamaStream(),     OllamaGenerate(), AzureStream(),
+      Vllm(),           Sglang(),           LlamaCpp()};
   return *kSamples;
 }
 

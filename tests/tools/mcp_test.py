@@ -44,6 +44,12 @@ post({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "die
 ask(b'{"no message')
 ask(None)
 post({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "fail", "arguments": {}}})
+# Without a session, as in 2026-07-28: what names the protocol and the client comes with each request.
+del headers["mcp-session-id"]
+told = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": os.getpid()}
+headers.update({"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "alone"})
+post({"jsonrpc": "2.0", "id": os.getpid(), "method": "tools/call", "params": {"_meta": told, "name": "alone", "arguments": {}}})
+headers["mcp-session-id"] = "none"
 with urllib.request.urlopen(urllib.request.Request(URL, None, headers, method="DELETE")) as answer:
     print("session ended", answer.status, "mcp-session-id" in headers)
 """
@@ -71,6 +77,9 @@ class HttpServer(http.server.BaseHTTPRequestHandler):
         tool = message["params"]["name"]
         if tool == "fail":
             answer["result"] = {"content": [{"type": "text", "text": "no such city"}], "isError": True}
+        if tool == "alone":
+            answer = {"jsonrpc": "2.0", "id": 0, "result": {"resultType": "complete", "content": [],
+                                                            "structuredContent": [self.server.count(), None]}}
         if tool == "die":  # In the middle of a call, and of a line.
             self.close_connection = True
             return self.reply(200, "text/event-stream", "data: %s\n\ndata: {\"jso" % json.dumps(progress), missing=50)
@@ -290,11 +299,12 @@ def check_http(case):
                         sys.executable, str(agent))
         assert done.returncode == 0 and "text/event-stream" in done.stdout, (done.stdout, done.stderr)
         assert "session ended 200 True" in done.stdout, done.stdout
-        for told in ("the server died after data: ", "refused 400", "list_changed", '"isError": true'):
+        for told in ("the server died after data: ", "refused 400", "list_changed", '"isError": true', '"resultType": "complete"'):
             assert told in done.stdout, (told, done.stdout)
         upstream.shutdown()
     events = case.show()["run"]["events"]
     assert [event["name"] for event in events][:4] == ["initialize", "notifications/initialized", "weather", "die"], events
+    assert "alone" in [event["name"] for event in events], events
     assert events[3]["end_state"] == "truncated" and events[2]["end_state"] == "complete", events
     code, replay = case.replay()
     told = json.dumps(replay, indent=1)
