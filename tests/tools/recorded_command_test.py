@@ -109,6 +109,18 @@ def check_divergence(command, agent, changed):
     assert code == 1 and replay["verdict"] == "diverged", json.dumps(replay, indent=1)
 
 
+def check_left_out(command, agent, changed):
+    """A program that stops one call early gets all that it asks for, and is told what it did not: cases/replay.md 32."""
+    whole = agent.read_text()
+    begin, end = whole.index("with urllib.request.urlopen(knowledge)"), whole.index("print(\"result\"")
+    changed.write_text(whole[:begin] + "found = ''\n" + whole[end:])
+    code, replay = command.replay("--", sys.executable, str(changed))
+    told = json.dumps(replay, indent=1)
+    assert code == 1 and replay["verdict"] == "diverged", told
+    assert replay["calls_served"] == 4 and replay["calls_on_tape"] == 5, told
+    assert any("kb" in json.dumps(divergence) for divergence in replay["divergences"]), told
+
+
 def check_unreached(command, program, upstream):
     """A clock that cannot be frozen is told when it is recorded, and when it is replayed. What the program
     prints is left out: it is the time, which is another or is not."""
@@ -179,6 +191,7 @@ def main():
         check_reproduced(command)
         check_reproduced(command, "--pace")
         check_divergence(command, agent, pathlib.Path(folder, "changed.py"))
+        check_left_out(command, agent, pathlib.Path(folder, "changed.py"))
         check_unreached(command, options.static_program, upstream)
     print("recorded once, reproduced without the provider")
 
