@@ -72,6 +72,11 @@ std::chrono::steady_clock::time_point DeadlinePoint(int64_t deadline_ns) {
 EventLog::EventLog() = default;
 
 std::unique_ptr<EventLog> EventLog::Open(const EventLogOptions& options, std::string* why) {
+  return Make(options, true, why);
+}
+
+std::unique_ptr<EventLog> EventLog::Make(const EventLogOptions& options, bool start_writer,
+                                         std::string* why) {
   std::shared_ptr<LogState> state;
   try {
     state = std::make_shared<LogState>();
@@ -95,7 +100,7 @@ std::unique_ptr<EventLog> EventLog::Open(const EventLogOptions& options, std::st
     std::unique_ptr<EventLog> log(new EventLog);
     log->impl_ = std::make_unique<Impl>();
     log->impl_->state = state;
-    log->impl_->writer = StartWriter(state);
+    if (start_writer) log->impl_->writer = StartWriter(state);
     return log;
   } catch (const std::exception& error) {
     if (state != nullptr && state->ring != nullptr) state->ring->RemoveUnused();

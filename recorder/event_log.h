@@ -97,8 +97,11 @@ class EventLog {
   std::unique_ptr<Spill> NewSpill() noexcept;
 
  private:
+  friend class SteppedLog;  // Tests that take the writer's turns themselves.
   struct Impl;
   EventLog();
+  static std::unique_ptr<EventLog> Make(const EventLogOptions& options, bool start_writer,
+                                        std::string* why);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -257,10 +257,28 @@ int64_t MonotonicNowNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-schema::Ulid NewUlid() {
+namespace {
+
+schema::Ulid UlidAt(int64_t unix_ms) {
   std::array<uint8_t, 10> entropy{};
   FillRandom(entropy.data(), entropy.size());
-  return schema::MakeUlid(WallNowNs() / 1'000'000, entropy);
+  return schema::MakeUlid(unix_ms, entropy);
+}
+
+}  // namespace
+
+schema::Ulid NewUlid() {
+  return UlidAt(WallNowNs() / 1'000'000);
+}
+
+schema::Ulid NewSegmentId(const StoreLayout& layout) {
+  constexpr int64_t kLastMs = (int64_t{1} << 48) - 1;
+  int64_t unix_ms = WallNowNs() / 1'000'000;
+  if (const std::vector<std::string> names = ListSegments(layout); !names.empty()) {
+    const auto newest = schema::ParseUlid(std::string_view(names.back()).substr(0, kUlidSize));
+    if (newest.has_value()) unix_ms = std::max(unix_ms, schema::UnixMs(*newest) + 1);
+  }
+  return UlidAt(std::min(unix_ms, kLastMs));
 }
 
 void FillRandom(void* out, size_t size) {

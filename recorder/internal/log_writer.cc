@@ -63,24 +63,30 @@ LogWriter::LogWriter(std::shared_ptr<LogState> state)
     : state_(std::move(state)), drain_(state_->ring.get()) {}
 
 void LogWriter::Run() {
+  Recover();
+  for (Step last = Step::kIdle; Wait(last);) last = Turn();
+  Finish();
+}
+
+void LogWriter::Recover() {
   Guarded([&] {
     store::RecoverStore(state_->options.store_path);
     return Step::kIdle;
   });
-  for (Step last = Step::kIdle; Wait(last);) {
-    last = Guarded([&] {
-      KeepHouse();
-      return DrainIfDue();
-    });
-  }
-  Finish();
+}
+
+LogWriter::Step LogWriter::Turn() {
+  return Guarded([&] {
+    KeepHouse();
+    return DrainIfDue();
+  });
 }
 
 // Without memory a turn is given up and tried again, as without a disk.
-template <typename Turn>
-LogWriter::Step LogWriter::Guarded(Turn turn) {
+template <typename Work>
+LogWriter::Step LogWriter::Guarded(Work work) {
   try {
-    return turn();
+    return work();
   } catch (const std::exception&) {
     NoteFailure(WriteCode::kUnavailable, {});
     return Step::kFailed;
@@ -185,7 +191,7 @@ bool LogWriter::OpenNext() {
     NoteFailure(WriteCode::kRefused, why);
     return false;
   }
-  options.segment_id = store::NewUlid();
+  options.segment_id = store::NewSegmentId(state_->layout);
   options.path = state_->layout.segment(options.segment_id);
   const std::string name = schema::ToString(options.segment_id) + ".db";
   state_->ring->AnnounceSegment(name);
@@ -204,11 +210,16 @@ bool LogWriter::OpenNext() {
   // From here on recovery looks for the ring's records there; the old one is not needed any more.
   state_->ring->SetSegmentName(name);
   next->Announce(state_->layout.manifest());
-  if (segment_ != nullptr) unsealed_.push_back(std::move(segment_));
+  LetBeSealed(&given_up_);
+  LetBeSealed(&segment_);
   segment_ = std::move(next);
   segment_opened_ns_ = MonotonicNowNs();
   SealOld();
   return true;
+}
+
+void LogWriter::LetBeSealed(std::unique_ptr<store::SegmentWriter>* segment) {
+  if (*segment != nullptr) unsealed_.push_back(std::move(*segment));
 }
 
 void LogWriter::SealOld() {
@@ -220,14 +231,17 @@ void LogWriter::SealOld() {
 }
 
 void LogWriter::SealWhenIdle() {
-  if (segment_ == nullptr || drain_.HasOpenRuns() || !RotationIsDue()) return;
-  state_->ring->SetSegmentName("");
-  unsealed_.push_back(std::move(segment_));
+  if (drain_.HasOpenRuns()) return;
+  const bool is_due = segment_ != nullptr && RotationIsDue();
+  if (!is_due && given_up_ == nullptr) return;
+  if (is_due || segment_ == nullptr) state_->ring->SetSegmentName("");
+  if (is_due) LetBeSealed(&segment_);
+  LetBeSealed(&given_up_);
   SealOld();
 }
 
 void LogWriter::GiveUpSegment() {
-  if (segment_->size_bytes() > 0) static_cast<void>(segment_->Seal(state_->layout.manifest()));
+  if (segment_->size_bytes() > 0) given_up_ = std::move(segment_);
   segment_.reset();
 }
 
@@ -274,7 +288,8 @@ bool LogWriter::DrainUntilDeadline() {
 }
 
 bool LogWriter::SealLast() {
-  if (segment_ != nullptr) unsealed_.push_back(std::move(segment_));
+  LetBeSealed(&segment_);
+  LetBeSealed(&given_up_);
   for (;;) {
     SealOld();
     if (unsealed_.empty()) return true;
@@ -290,6 +305,7 @@ void LogWriter::Finish() {
   if (drained) SealLast();
   // Before the ring is let go: whoever recovers it opens this segment.
   segment_.reset();
+  given_up_.reset();
   unsealed_.clear();
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->last_counters = state_->ring->counters();

@@ -19,14 +19,19 @@ class LogWriter {
  public:
   explicit LogWriter(std::shared_ptr<LogState> state);
 
-  // Until the log is closed or abandoned.
+  // Until the log is closed or abandoned: Recover, a Turn after each pause, Finish.
   void Run();
 
- private:
+  // What Run is made of, each without a pause of its own while the disk is well. For tests that
+  // decide what happens between two of them.
   enum class Step { kIdle, kBusy, kFailed };
+  void Recover();
+  Step Turn();
+  void Finish();
 
-  template <typename Turn>
-  Step Guarded(Turn turn);
+ private:
+  template <typename Work>
+  Step Guarded(Work work);
   Step DrainIfDue();
   Step DrainOnce();
   // A segment to write to: the present one, a new one when that is due, null with the failure
@@ -36,6 +41,7 @@ class LogWriter {
   bool RotationIsDue() const;
   // An idle segment that is old enough, and that nothing needs any more.
   void SealWhenIdle();
+  void LetBeSealed(std::unique_ptr<store::SegmentWriter>* segment);
   void SealOld();
   void GiveUpSegment();
 
@@ -45,7 +51,6 @@ class LogWriter {
   void PublishProgress();
 
   bool Wait(Step last);
-  void Finish();
   bool DrainUntilDeadline();
   bool SealLast();
   bool PastDeadline() const;
@@ -54,6 +59,9 @@ class LogWriter {
   store::Drain drain_;
   std::unique_ptr<store::SegmentWriter> segment_;
   int64_t segment_opened_ns_ = 0;
+  // One that broke. It stays as it is until the next one has taken over its open calls: a recovery
+  // that comes before that must still find their beginnings where their ends can be added.
+  std::unique_ptr<store::SegmentWriter> given_up_;
   // Segments that a reader kept from being sealed.
   std::vector<std::unique_ptr<store::SegmentWriter>> unsealed_;
 

@@ -221,7 +221,7 @@ std::unique_ptr<SegmentWriter> Recovery::OpenSegmentOf(const Ring& ring) {
 // Named in the ring, as its owner would: this recovery may be killed as well.
 std::unique_ptr<SegmentWriter> Recovery::MakeSegment(Ring* ring) {
   SegmentOptions options;
-  options.segment_id = NewUlid();
+  options.segment_id = NewSegmentId(layout_);
   options.path = layout_.segment(options.segment_id);
   options.store_key = store_key_;
   const std::string name = schema::ToString(options.segment_id) + ".db";

@@ -1,7 +1,7 @@
 // A process that records at full speed is killed at a random moment, again and again. What it was
 // told is recorded must be there afterwards. cases/replay.md 21
 //
-// REENACT_LONG=1: 400 rounds instead of 100. REENACT_SEED: the moments of an earlier run.
+// REENACT_LONG=1: 1,000 rounds instead of 100. REENACT_SEED: the moments of an earlier run.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -198,7 +198,7 @@ TEST_F(KillWriterTest, WhatWasAcknowledgedIsStored) {
   SCOPED_TRACE("REENACT_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   uint64_t acknowledged = 0;
-  for (int round = 0; round < (is_long ? 400 : 100); ++round) {
+  for (int round = 0; round < (is_long ? 1000 : 100); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     std::filesystem::remove_all(options_.store_path);
     KillAfter(std::chrono::microseconds(std::uniform_int_distribution<>(0, 150'000)(random)));

@@ -308,5 +308,20 @@ TEST(Ulids, AreDistinctAndOfThisTime) {
               static_cast<double>(WallNowNs() / 1'000'000), 60'000);
 }
 
+// cases/reports.md 88: a clock that was an hour ahead when the newest segment was made.
+TEST(Ulids, OfASegmentSortBehindThoseThatAreThere) {
+  const TempFolder folder;
+  const StoreLayout layout{folder.File("store")};
+  std::string key;
+  std::string why;
+  ASSERT_TRUE(PrepareStore(layout, &key, &why)) << why;
+  const int64_t ahead_ms = WallNowNs() / 1'000'000 + 3'600'000;
+  for (const int64_t newest_ms : {ahead_ms, (int64_t{1} << 48) - 2}) {
+    const schema::Ulid newest = schema::MakeUlid(newest_ms, {255});
+    std::ofstream(layout.segment(newest)) << "x";
+    EXPECT_GT(schema::ToString(NewSegmentId(layout)), schema::ToString(newest));
+  }
+}
+
 }  // namespace
 }  // namespace reenact::store

@@ -2,18 +2,25 @@
 
 #include <sqlite3.h>
 
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
+#include <string>
 
 namespace reenact::testing {
 namespace {
 
 struct State {
   sqlite3_vfs* real = nullptr;
+  std::mutex mutex;
+  std::condition_variable released;
+  // Guarded by `mutex`.
   Fault fault = Fault::kNone;
   int64_t number = 0;
   int64_t calls = 0;
   bool persistent = false;
   bool struck = false;
+  UnsyncedWrites unsynced;
 };
 
 State& TheState() {
@@ -21,22 +28,64 @@ State& TheState() {
   return state;
 }
 
-// Counts a call and says whether it goes wrong.
-bool Strikes(Fault kind) {
+bool CutsPower(Fault fault) {
+  return fault == Fault::kPowerCut || fault == Fault::kUntruePowerSync;
+}
+
+// What a call does to a file.
+enum class Access : uint8_t { kRead, kWrite, kSync, kChange };
+
+bool Concerns(Fault fault, Access access) {
+  switch (fault) {
+    case Fault::kNone:
+      return false;
+    case Fault::kAnyCall:
+      return true;
+    case Fault::kShortWrite:
+    case Fault::kNoSpace:
+    case Fault::kLostWrite:
+      return access == Access::kWrite;
+    case Fault::kSync:
+      return access == Access::kSync;
+    case Fault::kStall:
+      return access == Access::kWrite || access == Access::kSync;
+    case Fault::kPowerCut:
+    case Fault::kUntruePowerSync:
+      return access != Access::kRead;
+  }
+  return false;
+}
+
+// Counts a call and says what goes wrong with it; kNone: nothing.
+Fault Strike(Access access) {
   State& state = TheState();
-  if (state.fault == Fault::kNone) return false;
-  const bool concerned = state.fault == Fault::kAnyCall || state.fault == kind;
-  if (!concerned) return false;
+  std::unique_lock<std::mutex> lock(state.mutex);
+  const Fault fault = state.fault;
+  const bool is_dark = CutsPower(fault) && state.struck;
+  if (is_dark) return fault;
+  if (!Concerns(fault, access)) return Fault::kNone;
   ++state.calls;
   const bool strikes =
       state.calls == state.number || (state.persistent && state.calls > state.number);
-  state.struck = state.struck || strikes;
-  return strikes;
+  if (!strikes) return Fault::kNone;
+  state.struck = true;
+  if (fault != Fault::kStall) return fault;
+  state.released.wait(lock, [&] { return state.fault != Fault::kStall; });
+  return Fault::kNone;
+}
+
+// Calls `note` with the record of what a power cut would take, when one is armed.
+template <typename Note>
+void NoteChange(Note note) {
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (CutsPower(state.fault)) note(&state.unsynced);
 }
 
 // The real file lies behind this one, in the same allocation.
 struct FaultFile {
   sqlite3_file base;
+  const char* path;  // SQLite keeps it until the file is closed; null for a temporary file.
 
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
@@ -45,44 +94,58 @@ sqlite3_file* Real(sqlite3_file* file) {
   return reinterpret_cast<FaultFile*>(file)->real();
 }
 
+std::string PathOf(sqlite3_file* file) {
+  const char* path = reinterpret_cast<FaultFile*>(file)->path;
+  return path != nullptr ? path : "";
+}
+
 int Close(sqlite3_file* file) {
   return Real(file)->pMethods->xClose(Real(file));
 }
 
 int Read(sqlite3_file* file, void* to, int size, sqlite3_int64 at) {
-  if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_READ;
+  if (Strike(Access::kRead) != Fault::kNone) return SQLITE_IOERR_READ;
   return Real(file)->pMethods->xRead(Real(file), to, size, at);
 }
 
 int Write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at) {
   const sqlite3_io_methods* methods = Real(file)->pMethods;
-  switch (TheState().fault) {
+  switch (Strike(Access::kWrite)) {
+    case Fault::kNone:
+      break;
+    case Fault::kNoSpace:
+      return SQLITE_FULL;
+    case Fault::kLostWrite:
+      return SQLITE_OK;
     case Fault::kShortWrite:
-      if (!Strikes(Fault::kShortWrite)) break;
       (void)methods->xWrite(Real(file), from, size / 2, at);
       return SQLITE_IOERR_WRITE;
-    case Fault::kNoSpace:
-      if (Strikes(Fault::kNoSpace)) return SQLITE_FULL;
-      break;
     default:
-      if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_WRITE;
-      break;
+      return SQLITE_IOERR_WRITE;
   }
+  NoteChange([&](UnsyncedWrites* unsynced) {
+    const auto* bytes = static_cast<const char*>(from);
+    unsynced->Write(PathOf(file), {bytes, static_cast<size_t>(size)}, at);
+  });
   return methods->xWrite(Real(file), from, size, at);
 }
 
 int Truncate(sqlite3_file* file, sqlite3_int64 size) {
-  if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_TRUNCATE;
+  if (Strike(Access::kChange) != Fault::kNone) return SQLITE_IOERR_TRUNCATE;
+  NoteChange([&](UnsyncedWrites* unsynced) { unsynced->Truncate(PathOf(file), size); });
   return Real(file)->pMethods->xTruncate(Real(file), size);
 }
 
 int Sync(sqlite3_file* file, int flags) {
-  if (Strikes(Fault::kSync)) return SQLITE_IOERR_FSYNC;
+  if (Strike(Access::kSync) != Fault::kNone) return SQLITE_IOERR_FSYNC;
+  NoteChange([&](UnsyncedWrites* unsynced) {
+    if (TheState().fault == Fault::kPowerCut) unsynced->Sync(PathOf(file));
+  });
   return Real(file)->pMethods->xSync(Real(file), flags);
 }
 
 int FileSize(sqlite3_file* file, sqlite3_int64* size) {
-  if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_FSTAT;
+  if (Strike(Access::kRead) != Fault::kNone) return SQLITE_IOERR_FSTAT;
   return Real(file)->pMethods->xFileSize(Real(file), size);
 }
 
@@ -111,7 +174,7 @@ int DeviceCharacteristics(sqlite3_file* file) {
 }
 
 int ShmMap(sqlite3_file* file, int region, int size, int extend, volatile void** to) {
-  if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_SHMMAP;
+  if (Strike(Access::kRead) != Fault::kNone) return SQLITE_IOERR_SHMMAP;
   return Real(file)->pMethods->xShmMap(Real(file), region, size, extend, to);
 }
 
@@ -152,7 +215,13 @@ constexpr sqlite3_io_methods kMethods = {
 int Open(sqlite3_vfs*, sqlite3_filename name, sqlite3_file* file, int flags, int* out_flags) {
   auto* fault_file = reinterpret_cast<FaultFile*>(file);
   fault_file->base.pMethods = nullptr;
-  if (Strikes(Fault::kAnyCall)) return SQLITE_CANTOPEN;
+  fault_file->path = name;
+  if (Strike(Access::kRead) != Fault::kNone) return SQLITE_CANTOPEN;
+  constexpr int kJournals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL;
+  const bool syncs_folder = (flags & kJournals) != 0 && (flags & SQLITE_OPEN_CREATE) != 0;
+  if (name != nullptr) {
+    NoteChange([&](UnsyncedWrites* unsynced) { unsynced->Open(name, syncs_folder); });
+  }
   State& state = TheState();
   const int code = state.real->xOpen(state.real, name, fault_file->real(), flags, out_flags);
   if (fault_file->real()->pMethods != nullptr) fault_file->base.pMethods = &kMethods;
@@ -160,7 +229,10 @@ int Open(sqlite3_vfs*, sqlite3_filename name, sqlite3_file* file, int flags, int
 }
 
 int Delete(sqlite3_vfs*, const char* name, int sync_folder) {
-  if (Strikes(Fault::kAnyCall)) return SQLITE_IOERR_DELETE;
+  if (Strike(Access::kChange) != Fault::kNone) return SQLITE_IOERR_DELETE;
+  NoteChange([&](UnsyncedWrites* unsynced) {
+    unsynced->Delete(name, sync_folder != 0 && TheState().fault == Fault::kPowerCut);
+  });
   State& state = TheState();
   return state.real->xDelete(state.real, name, sync_folder);
 }
@@ -183,19 +255,40 @@ void Install() {
 void FaultVfs::Arm(Fault fault, int64_t number, bool persistent) {
   Install();
   State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
   state.fault = fault;
   state.number = number;
   state.calls = 0;
   state.persistent = persistent;
   state.struck = false;
+  state.unsynced.Forget();
 }
 
 void FaultVfs::Disarm() {
-  TheState().fault = Fault::kNone;
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.fault = Fault::kNone;
+  state.released.notify_all();
 }
 
 bool FaultVfs::Struck() {
-  return TheState().struck;
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  return state.struck;
+}
+
+int64_t FaultVfs::Calls() {
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  return state.calls;
+}
+
+void FaultVfs::RestorePower(PowerCut cut, uint64_t seed) {
+  Disarm();
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.unsynced.Restore(cut, seed);
+  state.unsynced.Forget();
 }
 
 }  // namespace reenact::testing
