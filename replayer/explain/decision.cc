@@ -4,19 +4,14 @@
 #include <cmath>
 #include <vector>
 
+#include "replayer/rerun/action.h"
 #include "replayer/rerun/token_comparison.h"
-#include "schema/canonical_json.h"
-#include "schema/json_view.h"
+#include "schema/model_view.h"
 #include "schema/request_key.h"
 #include "schema/request_settings.h"
 
 namespace reenact::explain {
 namespace {
-
-std::string CanonicalArguments(const std::string& arguments) {
-  const auto document = schema::JsonDocument::Parse(arguments);
-  return document != nullptr ? schema::CanonicalJson(document->root()) : arguments;
-}
 
 std::vector<size_t> ModelCalls(const schema::RecordedRun& run) {
   std::vector<size_t> calls;
@@ -43,26 +38,13 @@ std::optional<double> SmallerMargin(const rerun::Parting& parting) {
 
 }  // namespace
 
-std::string ActionOf(const schema::ModelView& answer) {
-  if (answer.end_state != schema::EndState::kComplete || answer.choices.empty()) return "";
-  const schema::Choice& choice = answer.choices.front();
-  if (choice.tool_calls.empty()) {
-    return "answers " + (choice.refusal.empty() ? choice.content.value_or("") : choice.refusal);
-  }
-  std::string action = "calls";
-  for (const schema::ToolCall& call : choice.tool_calls) {
-    action += " " + call.name + " " + CanonicalArguments(call.arguments);
-  }
-  return action;
-}
-
 std::optional<DecisiveCalls> FindDecisiveCalls(const schema::RecordedRun& incident,
                                                const schema::RecordedRun& reference) {
   const std::vector<size_t> a = ModelCalls(incident);
   const std::vector<size_t> b = ModelCalls(reference);
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (ActionOf(schema::ViewModelCall(incident.events[a[i]])) !=
-        ActionOf(schema::ViewModelCall(reference.events[b[i]]))) {
+    if (rerun::ActionOf(schema::ViewModelCall(incident.events[a[i]])) !=
+        rerun::ActionOf(schema::ViewModelCall(reference.events[b[i]]))) {
       return DecisiveCalls{a[i], b[i], i};
     }
   }

@@ -5,18 +5,12 @@
 #define REENACT_REPLAYER_EXPLAIN_DECISION_H_
 
 #include <optional>
-#include <string>
 
 #include "replayer/explain/explanation.h"
 #include "replayer/explain/variable.h"
-#include "schema/model_view.h"
 #include "schema/record.h"
 
 namespace reenact::explain {
-
-// "calls refund {\"amount\":12}": names and canonical arguments, in order; "answers TEXT" where no
-// tool is asked for. Equal texts are equal outcomes. Empty: there is no whole answer.
-std::string ActionOf(const schema::ModelView& answer);
 
 // The first model calls, in the order of beginning, whose actions differ. Nothing: all that both
 // runs have are equal.

@@ -205,4 +205,16 @@ std::vector<EndpointTimeline> TimelinesOf(const store::Sightings& sightings,
   return timelines;
 }
 
+const EndpointTimeline* FindTimeline(const std::vector<EndpointTimeline>& timelines,
+                                     std::string_view provider, std::string_view endpoint,
+                                     std::string_view asked_model) {
+  for (const EndpointTimeline& timeline : timelines) {
+    if (timeline.provider == provider && timeline.endpoint == endpoint &&
+        timeline.asked_model == asked_model) {
+      return &timeline;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace reenact::identity

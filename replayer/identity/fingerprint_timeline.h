@@ -86,6 +86,11 @@ std::vector<EndpointTimeline> TimelinesOf(const store::Sightings& sightings,
                                           const std::string& service,
                                           const TimelineOptions& options = {});
 
+// The timeline of what a call asked; null where nothing of it was seen.
+const EndpointTimeline* FindTimeline(const std::vector<EndpointTimeline>& timelines,
+                                     std::string_view provider, std::string_view endpoint,
+                                     std::string_view asked_model);
+
 }  // namespace reenact::identity
 
 #endif  // REENACT_REPLAYER_IDENTITY_FINGERPRINT_TIMELINE_H_

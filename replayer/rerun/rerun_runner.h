@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "replayer/rerun/repeated_asking.h"
+#include "replayer/rerun/call_rerun.h"
 #include "replayer/rerun/target.h"
 #include "replayer/rerun/token_comparison.h"
 #include "schema/record.h"
@@ -27,24 +27,6 @@ struct RerunOptions {
   std::optional<size_t> step;  // Only this event, as `reenact show` numbers them.
   schema::Moment now;          // Stamps the derived runs.
   std::function<void(int64_t done, int64_t total)> on_progress;
-};
-
-// One model call of the run.
-struct CallRerun {
-  size_t event_index = 0;
-  Question question;
-  schema::ModelView recorded;
-  std::string not_compared_because;  // The recorded answer is none: "it was truncated". Else empty.
-  std::vector<Sample> samples;
-  std::vector<TokenComparison> comparisons;  // Of each sample that was answered, in order.
-  int64_t agreed = 0;                        // Of them.
-  int64_t unique = 0;                        // Different answers, the recorded one not counted.
-  std::vector<BrokenPromise> broken_promises;
-
-  int64_t answered() const { return static_cast<int64_t>(comparisons.size()); }
-
-  // The comparison to tell of: the first that differs, else the first; null without any.
-  const TokenComparison* Telling() const;
 };
 
 enum class RerunVerdict : uint8_t { kReproduced, kDiverged, kInconclusive };

@@ -18,6 +18,9 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import loopback_provider  # noqa: E402
+
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "tools/demo_model/refund-1"
 # What a customer of run_demo says; the model pays 1,090.00 for A-1046, which cost 1,299.00.
 MESSAGE = "It arrived damaged. Please refund it."
@@ -157,6 +160,41 @@ def leak_is_counted(demo):
         sys.exit(f"an outbound connection was not refused and counted once: {done.stdout}{done.stderr}")
 
 
+class Impatient(loopback_provider.Provider):
+    """A model that pays at once, and more than anybody ever paid."""
+
+    def do_POST(self):
+        self.read_json()
+        call = {"id": "c1", "type": "function", "function": {"name": "issue_refund", "arguments": '{"order_id":"A-1046","amount_cents":1}'}}
+        self.reply_chat({"role": "assistant", "content": None, "tool_calls": [call]}, number=self.server.count())
+
+
+def left_free(demo, run):
+    """The model goes on from what it answers: to the recorded refund; and a model that pays another one pays nobody."""
+    def rerun(*words, code):
+        done = subprocess.run([demo.reenact, "--store", demo.store, "rerun", run, "--free", *map(str, words), "--json"],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode != code:
+            sys.exit(f"rerun --free {words}: exit {done.returncode}, not {code}: {done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+    local = ("--target", "local", "--model", MODEL)
+    again = rerun(*local, "-n", 2, code=0)
+    assert again["same"] == 2 and [one["ended"] for one in again["runs"]] == ["finished"] * 2, again
+    assert len(again["conversation"]) == 3 and all(call["agreed"] == 2 for call in again["calls"]), again
+    assert '"amount_cents":109000' in again["recorded_actions"][1], again["recorded_actions"]
+    assert again["runs"][0]["tools_from_tape"] == 2 and again["cost"]["requests"] == 6, again
+    few = rerun(*local, "--max-steps", 1, code=3)
+    assert few["runs"][0]["ended"] == "steps_spent" and few["undecided"] == 1, few
+    spent = rerun(*local, "--max-requests", 2, code=3)
+    assert spent["runs"][0]["ended"] == "budget_spent" and spent["budget_spent"], spent
+    with loopback_provider.ProviderServer(Impatient) as provider:
+        other = rerun("--target", provider.url + "/v1", "-n", 3, code=1)
+    assert other["other"] == 3 and {one["ended"] for one in other["runs"]} == {"tool_not_recorded"}, other
+    assert other["runs"][0]["left"]["by"] == "action" and other["cost"]["requests"] == 3, other
+    gone = rerun("--target", provider.url + "/v1", code=3)
+    assert gone["runs"][0]["ended"] == "unanswered", gone
+
+
 def driven_from_outside(demo, run):
     """The same incident through the service's own HTTP entry."""
     import socket
@@ -189,6 +227,7 @@ def main():
     refused_runs = replay_many(demo, wrong[0], arguments.replays)
     took = time.monotonic() - began
     driven_from_outside(demo, wrong[0])
+    left_free(demo, wrong[0])
     changed_prompt_is_named(demo, wrong[0])
     overridden_prompt_reaches_the_model(demo, wrong[0])
     if demo.ledger.read_text() != paid:

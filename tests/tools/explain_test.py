@@ -100,14 +100,14 @@ class Explanations:
                  OPENAI_BASE_URL=url or self.url, SEED=str(seed), TEMPERATURE=str(temperature))
         return self.json("list")["runs"][-1]["id"]
 
-    def record_service(self, day, order="A-1043", prompt=None):
+    def record_service(self, day, order="A-1043", prompt=None, url=None):
         """A refund of the demo, as of noon on a day."""
         port_file = self.scratch / "service.port"
         port_file.unlink(missing_ok=True)
         noon = datetime.datetime.fromisoformat(day + "T12:00:00+00:00")
         hours = int((noon - datetime.datetime.now(datetime.timezone.utc)).total_seconds() / 3600)
         words = [self.service, "--port-file", port_file, "--store", self.environment["REENACT_STORE"], "--ledger",
-                 self.scratch / "ledger.jsonl", "--provider", self.url, "--clock-offset-hours", str(hours)]
+                 self.scratch / "ledger.jsonl", "--provider", url or self.url, "--clock-offset-hours", str(hours)]
         if prompt:
             words += ["--prompt", prompt, "--prompt-version", prompt.stem]
         service = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, env=self.environment)
@@ -194,6 +194,56 @@ def near_tie(explanations):
     assert told["verdict"] == "inconclusive" and told["unchanged"]["runs"] == 0, text
 
 
+class Versions(loopback_provider.Provider):
+    """A provider whose fingerprint a test moves; "" tells none. What it says goes with it."""
+
+    def do_POST(self):
+        self.read_json()
+        version = self.server.version
+        head = dict({"id": "c-%d" % self.server.count(), "object": "chat.completion.chunk", "created": 1, "model": "refund-1"},
+                    **({"system_fingerprint": version} if version else {}))
+        said = {"role": "assistant", "content": "109" if version == "fp_a" else "129"}
+        chunks = [dict(head, choices=[{"index": 0, "delta": said}]),
+                  dict(head, choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])]
+        body = "".join("data: %s\n\n" % json.dumps(chunk) for chunk in chunks).encode() + b"data: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def served(version):
+    server = loopback_provider.ProviderServer(Versions)
+    server.version = version
+    return server
+
+
+def epochs(explanations):
+    """Who answers changed between the runs: proof of that, and a cause only where the old one is asked too."""
+    program = ("--", explanations.service, "--ledger", explanations.scratch / "replayed.jsonl")
+    with served("fp_a") as moving, served("fp_a") as old:
+        target = ("--target", moving.url + "/v1")
+        first, same = (explanations.record_service("2026-03-02", url=moving.url + "/v1") for _ in range(2))
+        told, text = explanations.explain(same, first, code=0)
+        assert told["verdict"] == "no_difference" and told["epochs"] is None, text
+        moving.version = "fp_b"
+        moved = explanations.record_service("2026-03-03", url=moving.url + "/v1")
+        told, text = explanations.explain(moved, first, *target, *program, code=3)
+        assert (told["epochs"]["reference"], told["epochs"]["incident"]) == (0, 1) and told["epochs"]["proof"], text
+        assert told["epochs"]["changes"][0]["value"] == "fp_b" and told["causes"] == [], text
+        assert "the runs lie in different epochs of" in text and "is proof that another system answered" in text, text
+        assert [one["changed"] for one in told["differences"] if one["kind"] == "backend changed"] == ["proved"], text
+        told, text = explanations.explain(moved, first, *target, "--reference-target", old.url + "/v1", *program)
+        assert told["causes"] == ["backend changed"] and told["epochs"]["proof"], text
+        moving.version = ""
+        untold = explanations.record_service("2026-03-04", url=moving.url + "/v1")
+        told, text = explanations.explain(untold, first, code=3)
+        # This answer does not tell who gave it. That fp_a was followed by another is proved all the same.
+        assert told["epochs"]["incident"] == 2 and told["epochs"]["proof"], text
+        assert [one["changed"] for one in told["differences"] if one["kind"] == "backend changed"] == ["proved"], text
+
+
 def judged_and_by_time(explanations):
     runs = [run["id"] for run in reversed(explanations.json("list")["runs"])]
     told, text = explanations.explain(runs[0], runs[1], "--wrong", "grep -q 129", "--target",
@@ -240,7 +290,7 @@ def main():
         parser.add_argument(name, type=pathlib.Path, required=True)
     explanations = Explanations(parser.parse_args())
     try:
-        for test in (near_tie, judged_and_by_time, tool_answer_and_seed, draw_and_component, clock, envelope):
+        for test in (near_tie, judged_and_by_time, epochs, tool_answer_and_seed, draw_and_component, clock, envelope):
             explanations.client.write_text(CLIENT)
             begin = time.monotonic()
             test(explanations)

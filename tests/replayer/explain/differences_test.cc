@@ -8,6 +8,7 @@
 #include "replayer/explain/decision.h"
 #include "replayer/explain/request_parts.h"
 #include "replayer/explain/variable.h"
+#include "replayer/rerun/action.h"
 #include "tests/replayer/tape_builder.h"
 
 namespace reenact::explain {
@@ -105,9 +106,10 @@ TEST(Decision, ActionsAreToolsWithCanonicalArgumentsOrTheAnswer) {
   const schema::RecordedRun spaced = RunOf({.answer = Calls(R"({ \"b\":1.0, \"a\":2})")});
   const schema::RecordedRun sorted = RunOf({.answer = Calls(R"({\"a\":2,\"b\":1})")});
   EXPECT_FALSE(FindDecisiveCalls(spaced, sorted));
-  EXPECT_EQ(ActionOf(schema::ViewModelCall(sorted.events[2])), R"(calls refund {"a":2,"b":1})");
+  EXPECT_EQ(rerun::ActionOf(schema::ViewModelCall(sorted.events[2])),
+            R"(calls refund {"a":2,"b":1})");
   const schema::RecordedRun text = RunOf({.answer = Answer(R"("content":"No.")")});
-  EXPECT_EQ(ActionOf(schema::ViewModelCall(text.events[2])), "answers No.");
+  EXPECT_EQ(rerun::ActionOf(schema::ViewModelCall(text.events[2])), "answers No.");
   const auto calls = FindDecisiveCalls(sorted, text);
   ASSERT_TRUE(calls);
   EXPECT_EQ(calls->incident, 2u);

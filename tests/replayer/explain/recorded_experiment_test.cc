@@ -14,6 +14,7 @@
 
 #include "replayer/explain/decision.h"
 #include "replayer/explain/explanation.h"
+#include "replayer/rerun/action.h"
 #include "schema/json_view.h"
 #include "tests/replayer/tape_builder.h"
 
@@ -138,12 +139,12 @@ Outcomes ExplainWorlds(const World& incident, const World& reference, const std:
   if (!calls) return {};
   Outcomes outcomes;
   outcomes.variables = DifferencesOf(a, b, *calls, !with_program);
-  const std::string wrong = ActionOf(schema::ViewModelCall(a.events[calls->incident]));
-  const std::string right = ActionOf(schema::ViewModelCall(b.events[calls->reference]));
+  const std::string wrong = rerun::ActionOf(schema::ViewModelCall(a.events[calls->incident]));
+  const std::string right = rerun::ActionOf(schema::ViewModelCall(b.events[calls->reference]));
   ExperimentDoors doors;
   doors.target = &model;
   doors.judge = [&](const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    const std::string action = ActionOf(answer);
+    const std::string action = rerun::ActionOf(answer);
     return Judgement{action == wrong   ? Outcome::kIncident
                      : action == right ? Outcome::kReference
                                        : Outcome::kOther,
@@ -214,7 +215,7 @@ TEST(RecordedExperiment, ACallBeforeTheDecisionIsAskedOnceForEachTry) {
     return RunProgram(tape, overrides, true);
   };
   doors.judge = [](const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    return Judgement{Outcome::kIncident, ActionOf(answer)};
+    return Judgement{Outcome::kIncident, rerun::ActionOf(answer)};
   };
   RecordedExperiment experiment({&a, &c, calls}, variables, std::move(doors));
   const Trial trial = experiment.Run(Setting(variables.size(), false));

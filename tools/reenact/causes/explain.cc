@@ -13,6 +13,7 @@
 
 #include "replayer/explain/decision.h"
 #include "replayer/explain/recorded_experiment.h"
+#include "replayer/rerun/action.h"
 #include "schema/recorded_command.h"
 #include "tools/reenact/causes/explain_judge.h"
 #include "tools/reenact/causes/explain_loads.h"
@@ -194,9 +195,10 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
   }
   const schema::Event& wrong_call = incident->events[runs.calls->incident];
   const schema::Event& right_call = reference->events[runs.calls->reference];
-  runs.incident_action = explain::ActionOf(schema::ViewModelCall(wrong_call));
-  runs.reference_action = explain::ActionOf(schema::ViewModelCall(right_call));
+  runs.incident_action = rerun::ActionOf(schema::ViewModelCall(wrong_call));
+  runs.reference_action = rerun::ActionOf(schema::ViewModelCall(right_call));
   runs.record = explain::EvidenceOf(wrong_call, right_call);
+  runs.epochs = EpochsBetween(reader->get(), wrong_call, right_call);
 
   ExperimentDoors doors;
   doors.judge = flags.wrong.empty() ? JudgeByAction(runs.incident_action, runs.reference_action)
@@ -213,6 +215,7 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
   doors.target = targets->now.get();
   doors.reference = targets->reference.get();
   runs.variables = explain::DifferencesOf(*incident, *reference, *runs.calls, !doors.replay);
+  if (runs.epochs) AddEpochs(*runs.epochs, &runs.variables);
 
   const Interruption interruption;  // What was found by then is reported.
   const auto begin = std::chrono::steady_clock::now();
@@ -222,6 +225,7 @@ int RunExplain(const ExplainFlags& flags, const Context& context) {
       Explain(runs.variables, runs.record, targets->now != nullptr ? &experiment : nullptr,
               {.unchanged_runs = flags.unchanged_runs,
                .loads = LoadsOf(flags.target.model, context, wrong_call, judge)});
+  if (runs.epochs) runs.explanation.evidence.push_back(EpochSentence(*runs.epochs));
   if (experiment.comes_to_recorded_request() == false) {
     runs.explanation.evidence.push_back(
         "the program makes another request of the incident's inputs than it did: its own code "

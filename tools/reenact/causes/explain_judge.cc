@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-#include "replayer/explain/decision.h"
+#include "replayer/rerun/action.h"
 #include "schema/model_view.h"
 
 namespace reenact::tools {
@@ -40,7 +40,7 @@ absl::StatusOr<bool> IsWrong(const std::string& command, const std::string& acti
 explain::Judge JudgeByAction(std::string incident, std::string reference) {
   return [incident = std::move(incident), reference = std::move(reference)](
              const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    std::string action = explain::ActionOf(answer);
+    std::string action = rerun::ActionOf(answer);
     if (action.empty()) return absl::UnavailableError("the answer is not whole");
     const Outcome outcome = action == incident    ? Outcome::kIncident
                             : action == reference ? Outcome::kReference
@@ -51,7 +51,7 @@ explain::Judge JudgeByAction(std::string incident, std::string reference) {
 
 explain::Judge JudgeByCommand(const std::string& command) {
   return [command](const schema::ModelView& answer) -> absl::StatusOr<Judgement> {
-    std::string action = explain::ActionOf(answer);
+    std::string action = rerun::ActionOf(answer);
     if (action.empty()) return absl::UnavailableError("the answer is not whole");
     const absl::StatusOr<bool> wrong = IsWrong(command, action);
     if (!wrong.ok()) return wrong.status();

@@ -12,7 +12,7 @@
 
 namespace reenact::tools {
 
-// The two actions, as explain::ActionOf has them; any other one is neither's.
+// The two actions, as rerun::ActionOf has them; any other one is neither's.
 explain::Judge JudgeByAction(std::string incident, std::string reference);
 
 // A shell command that gets the action on standard input: exit status 0 says that it is wrong, as

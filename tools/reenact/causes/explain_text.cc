@@ -202,6 +202,7 @@ void WriteExplanation(const ExplainedRuns& runs, JsonWriter* json) {
     WriteFinding(runs.variables[finding.variable], finding, json);
   }
   json->EndArray();
+  WriteEpochs(runs.epochs, json);
   WriteRecord(runs.record, json);
   json->IntField("tries", explanation.trials);
   json->IntField("failed_tries", explanation.failed_trials);

@@ -11,6 +11,7 @@
 #include "replayer/explain/explanation.h"
 #include "replayer/explain/variable.h"
 #include "schema/record.h"
+#include "tools/reenact/causes/explain_epochs.h"
 #include "tools/reenact/io/json_output.h"
 #include "tools/reenact/io/terminal_text.h"
 
@@ -26,6 +27,7 @@ struct ExplainedRuns {
   std::string judged_by;  // "next tool and its arguments, or the answer"; or the command.
   std::vector<explain::Variable> variables;
   explain::RecordEvidence record;
+  std::optional<EpochDifference> epochs;  // Of the endpoint that both asked.
   explain::Explanation explanation;
 };
 

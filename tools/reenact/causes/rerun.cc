@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,8 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "replayer/rerun/free_run.h"
 #include "replayer/rerun/rerun_runner.h"
 #include "store/reader/bundle.h"
+#include "tools/reenact/causes/free_run_text.h"
 #include "tools/reenact/causes/rerun_epochs.h"
 #include "tools/reenact/causes/rerun_text.h"
 #include "tools/reenact/causes/target_flags.h"
@@ -25,6 +28,8 @@ namespace {
 struct RerunFlags {
   std::string run;
   TargetFlags target;
+  bool free = false;
+  int64_t max_steps = 32;
   int64_t count = 1;
   int64_t at_once = 1;
   std::optional<int64_t> step;
@@ -87,8 +92,48 @@ std::vector<std::string> Keep(const RerunFlags& flags, const Context& context, b
   return {};
 }
 
-int ExitCodeOf(const rerun::RerunReport& report) {
-  switch (report.verdict) {
+// What either kind of rerun came to.
+struct Reported {
+  rerun::RerunVerdict verdict = rerun::RerunVerdict::kInconclusive;
+  std::vector<rerun::CallRerun> calls;
+  std::vector<schema::RecordedRun> derived;
+  std::string sentence;
+  std::function<std::string(const Style&)> render;
+  std::function<void(JsonWriter*)> write;
+};
+
+absl::StatusOr<Reported> RunEachCall(const schema::RecordedRun& tape, rerun::Target* target,
+                                     const rerun::RerunOptions& options) {
+  absl::StatusOr<rerun::RerunReport> asked = rerun::Rerun(tape, target, options);
+  if (!asked.ok()) return asked.status();
+  const auto report = std::make_shared<rerun::RerunReport>(*std::move(asked));
+  return Reported{
+      .verdict = report->verdict,
+      .calls = report->calls,
+      .derived = std::move(report->derived),
+      .sentence = RerunSentence(*report),
+      .render = [report, target, id = schema::ToString(tape.run.id)](
+                    const Style& style) { return RenderRerun(id, *target, *report, style); },
+      .write = [report](JsonWriter* json) { WriteRerun(*report, json); }};
+}
+
+absl::StatusOr<Reported> RunFree(const schema::RecordedRun& tape, rerun::Target* target,
+                                 const rerun::FreeRunOptions& options) {
+  absl::StatusOr<rerun::FreeReport> asked = rerun::RerunFree(tape, target, options);
+  if (!asked.ok()) return asked.status();
+  const auto report = std::make_shared<rerun::FreeReport>(*std::move(asked));
+  return Reported{
+      .verdict = report->verdict,
+      .calls = report->calls,
+      .derived = std::move(report->derived),
+      .sentence = FreeSentence(*report),
+      .render = [report, target, id = schema::ToString(tape.run.id)](
+                    const Style& style) { return RenderFree(id, *target, *report, style); },
+      .write = [report](JsonWriter* json) { WriteFree(*report, json); }};
+}
+
+int ExitCodeOf(rerun::RerunVerdict verdict) {
+  switch (verdict) {
     case rerun::RerunVerdict::kReproduced:
       return kExitOk;
     case rerun::RerunVerdict::kDiverged:
@@ -117,47 +162,49 @@ int RunRerun(const RerunFlags& flags, const Context& context) {
       !may.ok() && !flags.across_epochs) {
     return Fail(context, may);
   }
-  absl::StatusOr<rerun::RerunReport> report = [&] {
+  absl::StatusOr<Reported> report = [&] {
     Progress progress(context.progress, "asking");
     options.on_progress = [&](int64_t done, int64_t total) { progress.Show(done, total); };
-    return rerun::Rerun(*tape, target->get(), options);
+    if (!flags.free) return RunEachCall(*tape, target->get(), options);
+    return RunFree(*tape, target->get(), {.rerun = options, .max_steps = flags.max_steps});
   }();
   if (!report.ok()) return Fail(context, report.status());
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::vector<std::string> kept =
       Keep(flags, context, (*reader)->is_bundle(), std::move(report->derived));
-  if (const absl::Status may = epochs.MayCompare(flags.target, *report);
+  if (const absl::Status may = epochs.MayCompare(flags.target, report->calls);
       !may.ok() && !flags.across_epochs) {
     return Fail(context, may);
   }
 
   const std::string run_id = schema::ToString(tape->run.id);
   const absl::Status page =
-      WriteHtml(flags.html, RerunPage(run_id, *report, RenderRerun(run_id, **target, *report, {})));
+      WriteHtml(flags.html, RerunPage(run_id, report->sentence, report->calls, report->render({})));
   if (!page.ok()) return Fail(context, page);
   if (context.json) {
     JsonWriter json = JsonWriter::Document("rerun");
     json.TextField("run", run_id);
+    json.BoolField("free", flags.free);
     WriteTarget(**target, &json);
-    WriteRerun(*report, &json);
-    epochs.Write(flags.target, *report, &json);
+    report->write(&json);
+    epochs.Write(flags.target, report->calls, &json);
     WriteCost(ledger.total(), seconds, &json);
     json.BoolField("budget_spent", ledger.ran_out());
     json.TextsField("derived", kept);
     json.EndObject();
     Print(json.Take());
-    return ExitCodeOf(*report);
+    return ExitCodeOf(report->verdict);
   }
-  Print(RenderRerun(run_id, **target, *report, context.style));
-  Print(epochs.Text(flags.target, *report));
+  Print(report->render(context.style));
+  Print(epochs.Text(flags.target, report->calls));
   Print("  cost        " + CostText(ledger.total(), seconds) + "\n");
   if (ledger.ran_out()) Print("  budget      spent before everything was asked\n");
   if (!kept.empty()) {
     Print("  kept as     " + kept.front() +
           (kept.size() > 1 ? " and " + std::to_string(kept.size() - 1) + " more" : "") + "\n");
   }
-  return ExitCodeOf(*report);
+  return ExitCodeOf(report->verdict);
 }
 
 }  // namespace
@@ -172,12 +219,26 @@ void AddRerunVerb(CLI::App* app, Context* context) {
            "  reenact rerun last --target local --model models/qwen3-0.6b -n 5\n"
            "  reenact rerun 01JNXW --target http://127.0.0.1:8000/v1 --step 6\n"
            "  reenact rerun 01JNXW --target api -n 20 --max-requests 60\n"
+           "  reenact rerun 01JNXW --target api --free -n 10 --max-steps 8\n"
            "\n"
-           "Exit code 0: every answer is the recorded one; 1: one is not; 3: nothing to compare."},
+           "With --free the model is asked with what it really answers: its tools answer from the\n"
+           "tape where name and arguments are recorded ones, and a run ends where one is not, "
+           "where\n"
+           "a limit is reached, or where the model is done. Exit code 0: every answer is the\n"
+           "recorded one (--free: every run did what the record did); 1: one is not; 3: nothing "
+           "to\n"
+           "compare."},
       [flags, context] { return RunRerun(*flags, *context); });
   verb->add_option("RUN", flags->run, "an id, a unique prefix of one, or last")->required();
   AddTargetFlags(verb, &flags->target);
-  verb->add_option("-n", flags->count, "so many answers to each call")
+  verb->add_flag("--free", flags->free,
+                 "a loop of its own instead of each call as recorded: the model goes on from what "
+                 "it answers, its tools answer from the tape");
+  verb->add_option("--max-steps", flags->max_steps, "with --free: so many answers in one run")
+      ->check(InRange(1, 10'000))
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("-n", flags->count, "so many answers to each call; with --free so many runs")
       ->check(InRange(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
@@ -185,7 +246,10 @@ void AddRerunVerb(CLI::App* app, Context* context) {
       ->check(InRange(1, 1024))
       ->type_name("N")
       ->capture_default_str();
-  verb->add_option("--step", flags->step, "only this event, by its number in reenact show")
+  verb->add_option(
+          "--step", flags->step,
+          "only this event, by its number in reenact show; with --free the conversation that "
+          "begins there, else the longest of the run")
       ->check(InRange(0, 1'000'000'000))
       ->type_name("K");
   verb->add_flag("--as-recorded", flags->as_recorded,

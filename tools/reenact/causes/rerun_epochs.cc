@@ -40,13 +40,8 @@ RerunEpochs::RerunEpochs(store::StoreReader* reader, const schema::RecordedRun& 
 }
 
 const identity::EndpointTimeline* RerunEpochs::TimelineOf(const schema::Event& call) const {
-  const std::string model = schema::ViewModelCall(call).asked_model;
-  for (const identity::EndpointTimeline& timeline : timelines_) {
-    if (timeline.provider == call.provider && timeline.endpoint == call.endpoint &&
-        timeline.asked_model == model)
-      return &timeline;
-  }
-  return nullptr;
+  return identity::FindTimeline(timelines_, call.provider, call.endpoint,
+                                schema::ViewModelCall(call).asked_model);
 }
 
 bool RerunEpochs::AsksTheSame(const TargetFlags& target, const schema::Event& call) const {
@@ -105,8 +100,8 @@ std::vector<Stratum> RerunEpochs::StrataOf(const TargetFlags& target,
 }
 
 absl::Status RerunEpochs::MayCompare(const TargetFlags& target,
-                                     const rerun::RerunReport& report) const {
-  for (const rerun::CallRerun& call : report.calls) {
+                                     const std::vector<rerun::CallRerun>& calls) const {
+  for (const rerun::CallRerun& call : calls) {
     const std::vector<Stratum> strata = StrataOf(target, call);
     if (strata.empty() || strata.front().known) continue;
     return absl::FailedPreconditionError(
@@ -117,9 +112,10 @@ absl::Status RerunEpochs::MayCompare(const TargetFlags& target,
   return absl::OkStatus();
 }
 
-std::string RerunEpochs::Text(const TargetFlags& target, const rerun::RerunReport& report) const {
+std::string RerunEpochs::Text(const TargetFlags& target,
+                              const std::vector<rerun::CallRerun>& calls) const {
   std::string out;
-  for (const rerun::CallRerun& call : report.calls) {
+  for (const rerun::CallRerun& call : calls) {
     const std::vector<Stratum> strata = StrataOf(target, call);
     if (strata.size() < 2 && (strata.empty() || strata.front().known)) continue;
     absl::StrAppend(&out, "  by fingerprint, call #", call.event_index, "\n");
@@ -132,11 +128,11 @@ std::string RerunEpochs::Text(const TargetFlags& target, const rerun::RerunRepor
   return out;
 }
 
-void RerunEpochs::Write(const TargetFlags& target, const rerun::RerunReport& report,
+void RerunEpochs::Write(const TargetFlags& target, const std::vector<rerun::CallRerun>& calls,
                         JsonWriter* json) const {
   json->Key("strata");
   json->BeginArray();
-  for (const rerun::CallRerun& call : report.calls) {
+  for (const rerun::CallRerun& call : calls) {
     for (const Stratum& stratum : StrataOf(target, call)) {
       json->BeginObject();
       json->IntField("call", static_cast<int64_t>(call.event_index));

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 
 #include "replayer/identity/fingerprint_timeline.h"
-#include "replayer/rerun/rerun_runner.h"
+#include "replayer/rerun/call_rerun.h"
 #include "schema/record.h"
 #include "store/reader/store_reader.h"
 #include "tools/reenact/causes/target_flags.h"
@@ -43,11 +43,13 @@ class RerunEpochs {
   std::vector<Stratum> StrataOf(const TargetFlags& target, const rerun::CallRerun& call) const;
 
   // FailedPrecondition where no answer of a call has a fingerprint that was known before.
-  absl::Status MayCompare(const TargetFlags& target, const rerun::RerunReport& report) const;
+  absl::Status MayCompare(const TargetFlags& target,
+                          const std::vector<rerun::CallRerun>& calls) const;
 
-  std::string Text(const TargetFlags& target, const rerun::RerunReport& report) const;
+  std::string Text(const TargetFlags& target, const std::vector<rerun::CallRerun>& calls) const;
   // The field "strata".
-  void Write(const TargetFlags& target, const rerun::RerunReport& report, JsonWriter* json) const;
+  void Write(const TargetFlags& target, const std::vector<rerun::CallRerun>& calls,
+             JsonWriter* json) const;
 
  private:
   const identity::EndpointTimeline* TimelineOf(const schema::Event& call) const;

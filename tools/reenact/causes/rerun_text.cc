@@ -64,9 +64,7 @@ std::string DivergedSentence(const CallRerun& call) {
       std::to_string(call.answered() - call.agreed) + " of " + Counted(call.answered(), "answer");
   const TokenComparison* told = call.Telling();
   if (told == nullptr || !told->parting) return text + ".";
-  const Parting& parting = *told->parting;
-  return text + ": " + PlaceText(parting) + " is " + Quoted(parting.now) + " where " +
-         Quoted(parting.recorded) + " was recorded, " + MarginText(parting) + ".";
+  return text + ": " + PartingText(*told->parting) + ".";
 }
 
 std::string LogprobText(const std::optional<double>& logprob) {
@@ -105,46 +103,6 @@ std::string BasisText(const TokenComparison& comparison) {
   return text;
 }
 
-std::string CallText(const CallRerun& call, const Style& style) {
-  const bool diverged = call.agreed < call.answered();
-  const Ink ink = call.answered() == 0 ? Ink::kYellow : diverged ? Ink::kRed : Ink::kGreen;
-  std::string line = "  call " + PadRight("#" + std::to_string(call.event_index), 5) + " ";
-  if (call.answered() > 0) {
-    line += style(ink, std::to_string(call.agreed) + " of " + Counted(call.answered(), "answer") +
-                           (call.answered() == 1 && call.agreed == 1 ? " agrees" : " agree"));
-    if (call.answered() > 1) line += ", " + std::to_string(call.unique) + " different";
-  } else if (!call.not_compared_because.empty()) {
-    line += style(ink, Shortened(call.not_compared_because, 100));
-  } else {
-    line += style(ink, "no answer");
-  }
-  if (const TokenComparison* told = call.Telling()) line += "  (" + BasisText(*told) + ")";
-  line += "\n";
-  if (const TokenComparison* told = call.Telling(); told != nullptr && told->parting) {
-    const Parting& parting = *told->parting;
-    line += "             they part at " + PlaceText(parting) + ": " + MarginText(parting) + "\n";
-    line += AlternativeLine("recorded", parting.recorded) + AlternativeLine("now", parting.now);
-  }
-  for (const auto& [status, count] : rerun::Failures(call.samples)) {
-    std::string detail;
-    for (const rerun::Sample& sample : call.samples) {
-      if (rerun::ToString(sample.status) == status && detail.empty()) detail = sample.detail;
-    }
-    line += "             " + style(Ink::kYellow, std::to_string(count) + " " + status) +
-            (detail.empty() ? "" : ": " + Shortened(detail, 90)) + "\n";
-  }
-  if (!call.question.changes.empty()) {
-    line += "             asked with";
-    for (const std::string& change : call.question.changes) line += " " + Printable(change);
-    line += " changed\n";
-  }
-  for (const rerun::BrokenPromise& broken : call.broken_promises) {
-    line += "             " + style(Ink::kYellow, broken.name) + ": " +
-            Shortened(broken.text, 200) + "\n";
-  }
-  return line;
-}
-
 void WriteAlternative(std::string_view name, const Alternative& alternative, JsonWriter* json) {
   json->Key(name);
   json->BeginObject();
@@ -153,34 +111,6 @@ void WriteAlternative(std::string_view name, const Alternative& alternative, Jso
   json->OptionalIntField("id", alternative.id);
   json->OptionalRealField("recorded_logprob", alternative.recorded_logprob);
   json->OptionalRealField("new_logprob", alternative.new_logprob);
-  json->EndObject();
-}
-
-void WriteComparison(const TokenComparison& comparison, JsonWriter* json) {
-  json->BeginObject();
-  json->BoolField("equal", comparison.equal);
-  json->TextField("level", rerun::ToString(comparison.level()));
-  json->TextField("basis", rerun::ToString(comparison.basis));
-  json->IntField("common_tokens", comparison.common_tokens);
-  json->IntField("logprobs_compared", comparison.logprobs_compared);
-  json->IntField("logprobs_equal", comparison.logprobs_equal);
-  json->RealField("max_logprob_delta", comparison.max_logprob_delta);
-  json->GivenTextField("relaxed_by", comparison.relaxed_by);
-  json->Key("parting");
-  if (!comparison.parting) {
-    json->Null();
-  } else {
-    const Parting& parting = *comparison.parting;
-    json->BeginObject();
-    json->OptionalIntField("token_index", parting.token_index);
-    json->IntField("byte_offset", parting.byte_offset);
-    WriteAlternative("recorded", parting.recorded, json);
-    WriteAlternative("now", parting.now, json);
-    json->OptionalRealField("recorded_margin", parting.recorded_margin);
-    json->OptionalRealField("new_margin", parting.new_margin);
-    json->BoolField("near_tie", parting.near_tie);
-    json->EndObject();
-  }
   json->EndObject();
 }
 
@@ -221,6 +151,79 @@ std::string NatsText(double nats) {
   return text;
 }
 
+void WriteComparison(const TokenComparison& comparison, JsonWriter* json) {
+  json->BeginObject();
+  json->BoolField("equal", comparison.equal);
+  json->TextField("level", rerun::ToString(comparison.level()));
+  json->TextField("basis", rerun::ToString(comparison.basis));
+  json->IntField("common_tokens", comparison.common_tokens);
+  json->IntField("logprobs_compared", comparison.logprobs_compared);
+  json->IntField("logprobs_equal", comparison.logprobs_equal);
+  json->RealField("max_logprob_delta", comparison.max_logprob_delta);
+  json->GivenTextField("relaxed_by", comparison.relaxed_by);
+  json->Key("parting");
+  if (!comparison.parting) {
+    json->Null();
+  } else {
+    const Parting& parting = *comparison.parting;
+    json->BeginObject();
+    json->OptionalIntField("token_index", parting.token_index);
+    json->IntField("byte_offset", parting.byte_offset);
+    WriteAlternative("recorded", parting.recorded, json);
+    WriteAlternative("now", parting.now, json);
+    json->OptionalRealField("recorded_margin", parting.recorded_margin);
+    json->OptionalRealField("new_margin", parting.new_margin);
+    json->BoolField("near_tie", parting.near_tie);
+    json->EndObject();
+  }
+  json->EndObject();
+}
+
+std::string PartingText(const Parting& parting) {
+  return PlaceText(parting) + " is " + Quoted(parting.now) + " where " + Quoted(parting.recorded) +
+         " was recorded, " + MarginText(parting);
+}
+
+std::string RenderCall(const CallRerun& call, const Style& style) {
+  const bool diverged = call.agreed < call.answered();
+  const Ink ink = call.answered() == 0 ? Ink::kYellow : diverged ? Ink::kRed : Ink::kGreen;
+  std::string line = "  call " + PadRight("#" + std::to_string(call.event_index), 5) + " ";
+  if (call.answered() > 0) {
+    line += style(ink, std::to_string(call.agreed) + " of " + Counted(call.answered(), "answer") +
+                           (call.answered() == 1 && call.agreed == 1 ? " agrees" : " agree"));
+    if (call.answered() > 1) line += ", " + std::to_string(call.unique) + " different";
+  } else if (!call.not_compared_because.empty()) {
+    line += style(ink, Shortened(call.not_compared_because, 100));
+  } else {
+    line += style(ink, "no answer");
+  }
+  if (const TokenComparison* told = call.Telling()) line += "  (" + BasisText(*told) + ")";
+  line += "\n";
+  if (const TokenComparison* told = call.Telling(); told != nullptr && told->parting) {
+    const Parting& parting = *told->parting;
+    line += "             they part at " + PlaceText(parting) + ": " + MarginText(parting) + "\n";
+    line += AlternativeLine("recorded", parting.recorded) + AlternativeLine("now", parting.now);
+  }
+  for (const auto& [status, count] : rerun::Failures(call.samples)) {
+    std::string detail;
+    for (const rerun::Sample& sample : call.samples) {
+      if (rerun::ToString(sample.status) == status && detail.empty()) detail = sample.detail;
+    }
+    line += "             " + style(Ink::kYellow, std::to_string(count) + " " + status) +
+            (detail.empty() ? "" : ": " + Shortened(detail, 90)) + "\n";
+  }
+  if (!call.question.changes.empty()) {
+    line += "             asked with";
+    for (const std::string& change : call.question.changes) line += " " + Printable(change);
+    line += " changed\n";
+  }
+  for (const rerun::BrokenPromise& broken : call.broken_promises) {
+    line += "             " + style(Ink::kYellow, broken.name) + ": " +
+            Shortened(broken.text, 200) + "\n";
+  }
+  return line;
+}
+
 std::string RerunSentence(const RerunReport& report) {
   switch (report.verdict) {
     case RerunVerdict::kDiverged:
@@ -249,7 +252,7 @@ std::string RenderRerun(const std::string& run_id, const rerun::Target& target,
   out += style(Ink::kBold, "Rerun of " + run_id) + "  " + style(ink, verdict) + "  level " +
          std::string(rerun::ToString(report.level)) + "\n";
   out += RerunLine("target", Printable(target.Name()));
-  for (const CallRerun& call : report.calls) out += CallText(call, style);
+  for (const CallRerun& call : report.calls) out += RenderCall(call, style);
   for (const std::string& reason : report.relaxed_by) {
     out += RerunLine("not higher", Printable(reason));
   }
@@ -262,9 +265,13 @@ void WriteRerun(const RerunReport& report, JsonWriter* json) {
   json->GivenTextField("inconclusive_because", report.inconclusive_because);
   json->TextField("level", rerun::ToString(report.level));
   json->TextsField("relaxed_by", report.relaxed_by);
+  WriteCalls(report.calls, json);
+}
+
+void WriteCalls(const std::vector<CallRerun>& calls, JsonWriter* json) {
   json->Key("calls");
   json->BeginArray();
-  for (const CallRerun& call : report.calls) WriteCall(call, json);
+  for (const CallRerun& call : calls) WriteCall(call, json);
   json->EndArray();
 }
 

@@ -19,6 +19,17 @@ std::string RerunSentence(const rerun::RerunReport& report);
 std::string RenderRerun(const std::string& run_id, const rerun::Target& target,
                         const rerun::RerunReport& report, const Style& style);
 
+// One call: how its answers agree, and where they part.
+std::string RenderCall(const rerun::CallRerun& call, const Style& style);
+
+// "token 6 is \".\" where \"5\" was recorded, 0.00993 nats apart (a near-tie)".
+std::string PartingText(const rerun::Parting& parting);
+
+void WriteComparison(const rerun::TokenComparison& comparison, JsonWriter* json);
+
+// The field "calls" of a document that is open.
+void WriteCalls(const std::vector<rerun::CallRerun>& calls, JsonWriter* json);
+
 // The fields "verdict" to "calls" of a document that is open.
 void WriteRerun(const rerun::RerunReport& report, JsonWriter* json);
 

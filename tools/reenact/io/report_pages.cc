@@ -24,10 +24,10 @@ std::string CallHeading(const rerun::CallRerun& call) {
 
 }  // namespace
 
-HtmlPage RerunPage(const std::string& run_id, const rerun::RerunReport& report,
-                   std::string_view text) {
-  HtmlPage page("Rerun of " + run_id, RerunSentence(report));
-  for (const rerun::CallRerun& call : report.calls) {
+HtmlPage RerunPage(const std::string& run_id, const std::string& sentence,
+                   const std::vector<rerun::CallRerun>& calls, std::string_view text) {
+  HtmlPage page("Rerun of " + run_id, sentence);
+  for (const rerun::CallRerun& call : calls) {
     const rerun::Sample* told = ToldSample(call);
     if (told == nullptr) continue;
     page.Section(CallHeading(call),

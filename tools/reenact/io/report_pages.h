@@ -5,9 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "replayer/rerun/call_rerun.h"
 #include "replayer/rerun/diagnosis.h"
-#include "replayer/rerun/rerun_runner.h"
 #include "schema/model_view.h"
 #include "tools/reenact/causes/explain_text.h"
 #include "tools/reenact/io/html_page.h"
@@ -15,8 +16,8 @@
 namespace reenact::tools {
 
 // `text`: the report for a terminal, without colour.
-HtmlPage RerunPage(const std::string& run_id, const rerun::RerunReport& report,
-                   std::string_view text);
+HtmlPage RerunPage(const std::string& run_id, const std::string& sentence,
+                   const std::vector<rerun::CallRerun>& calls, std::string_view text);
 
 HtmlPage DiagnosisPage(const std::string& target, const rerun::Diagnosis& diagnosis,
                        std::string_view text);
