@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <functional>
 #include <set>
 
@@ -140,6 +141,8 @@ void FailEachCall(Fault fault, bool persistent, const std::function<void(const O
       EXPECT_TRUE(outcome.IsComplete());
     }
   }
+  // The last one met no fault.
+  std::printf("%lld faults\n", static_cast<long long>(number - 2));
   EXPECT_GT(number, 3) << "the fault never struck";
 }
 
