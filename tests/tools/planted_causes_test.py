@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Causes planted in running servers and programs, and the cause that `reenact explain` names: other weights behind one
-name, another numerics profile, the answer of a tool, a prompt. Prints the table of what was planted and what was named.
+name, another numerics profile, the answer of a tool, a prompt, two that are only wrong together, and nothing at all. Prints the
+table of what was planted and what was named.
 
 usage: planted_causes_test.py --reenact FILE --service FILE --demo-model DIR --scratch DIR"""
 import argparse
@@ -8,6 +9,7 @@ import collections
 import datetime
 import json
 import pathlib
+import random
 import shutil
 import struct
 import subprocess
@@ -16,6 +18,7 @@ import time
 import urllib.request
 
 import explain_test
+import loopback_provider  # explain_test says where it is.
 
 DAMAGED = "It arrived damaged. Please refund it."
 # A program of its own: what it says on standard error is not part of an explanation.
@@ -25,7 +28,10 @@ print("the program speaks", file=sys.stderr)
 BASE = os.environ["OPENAI_BASE_URL"]
 with urllib.request.urlopen(BASE.split("/openai")[0] + "/orders/A-1046") as answer:
     order = answer.read().decode()
-body = {"model": "refund-1", "temperature": 0, "max_tokens": 24, "logprobs": True, "top_logprobs": 2,
+with urllib.request.urlopen(BASE.split("/openai")[0] + "/depot/hours") as answer:
+    answer.read()  # Asked, and never told to the model.
+body = {"model": "refund-1", "temperature": float(os.environ.get("TEMPERATURE", "0")),
+        "max_tokens": int(os.environ.get("LIMIT", "24")), "logprobs": True, "top_logprobs": 2,
         "messages": [{"role": "system", "content": "You are the refund desk."},
                      {"role": "user", "content": os.environ["ASKED"] + " " + order}]}
 request = urllib.request.Request(BASE + "/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"})
@@ -46,6 +52,24 @@ def coarse_copy(model, folder):
     return folder
 
 
+class Depot(loopback_provider.Provider):
+    """What nothing depends on."""
+
+    def do_GET(self):
+        self.reply({"open": self.server.hours})
+
+
+class Dice(loopback_provider.Provider):
+    """Gives one of two answers, whatever it is asked: the share of the second is the server's."""
+
+    def do_POST(self):
+        self.read_json()
+        number = self.server.count()
+        said, other = ("129", "109") if self.server.dice.random() < self.server.share else ("109", "129")
+        top = [{"token": said, "logprob": -0.69}, {"token": other, "logprob": -0.70}]
+        self.reply_chat(said, number=number, logprobs={"content": [dict(top[0], top_logprobs=top)]})
+
+
 class Planted(explain_test.Explanations):
     def __init__(self, arguments):
         super().__init__(arguments)
@@ -53,6 +77,9 @@ class Planted(explain_test.Explanations):
         self.stock_url = self.serve("stock")
         self.coarse_url = self.serve_model(coarse_copy(self.model, self.scratch / "coarse"))
         self.table = collections.Counter()
+        self.depot = loopback_provider.ProviderServer(Depot)
+        self.depot.hours = 8
+        self.depot.__enter__()
 
     def serve_model(self, model):
         port_file = self.scratch / f"{model.name}.port"
@@ -61,10 +88,10 @@ class Planted(explain_test.Explanations):
              str(port_file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment))
         return f"http://127.0.0.1:{explain_test.wait_for(port_file, self.servers[-1])}/v1"
 
-    def record(self, url, total=12000, asked="Order A-1046:"):
-        self.orders.total = total
-        self.run("record", "--route", f"orders={self.orders_url()}/orders", "--", sys.executable, self.client,
-                 OPENAI_BASE_URL=url, ASKED=asked)
+    def record(self, url, total=12000, asked="Order A-1046:", hours=8, **settings):
+        self.orders.total, self.depot.hours = total, hours
+        self.run("record", "--route", f"orders={self.orders_url()}/orders", "--route", f"depot={self.depot.url}/depot", "--",
+                 sys.executable, self.client, OPENAI_BASE_URL=url, ASKED=asked, **settings)
         return self.json("list")["runs"][-1]["id"]
 
     def record_refund(self, url, order, message, prompt=None):
@@ -166,13 +193,61 @@ def prompt(planted):
     assert planted.table["prompt", "component"] >= 1, planted.table
 
 
+def two_causes(planted):
+    """Wrong is what the model says of this total, said to the end: it takes both the tool's answer and the room to say it.
+    Either one put right repairs it, so that only together they make it."""
+    for total, short in ((129900, "6"), (6450, "8"), (30, "5"), (777700, "7")):
+        wrong, right = planted.record(planted.url, total), planted.record(planted.url, LIMIT=short)
+        told = json.loads(planted.run("explain", wrong, "--against", right, "--json", code=3))
+        if told["incident_action"] == json.loads(planted.run(
+                "explain", planted.record(planted.url), "--against", right, "--json", code=3))["incident_action"]:
+            continue  # The model says the same of both totals: then there is one cause.
+        judge = planted.scratch / "said"
+        judge.write_text(told["incident_action"] + "\n")
+        told = planted.expect("two causes", "tool answer and request setting", wrong, right, "--target", planted.url,
+                              "--wrong", f"cmp -s - {judge}")
+        assert told["verdict"] == "causes" and not told["each_is_enough"], json.dumps(told, indent=1)
+        assert [one["taken_out"]["incident"] for one in told["differences"] if one["flips"]] == [0, 0], told["differences"]
+    assert planted.table["two causes", "tool answer and request setting"] >= 2, planted.table
+
+
+def accuses_nobody(planted, run, against, *more):
+    """That the answer is drawn, or that it cannot be told: either is right, and a cause is wrong."""
+    named, told = planted.named(run, against, *more)
+    planted.table["nothing", named] += 1
+    assert named in ("near_tie", "sampling", "inconclusive") and not told["causes"], json.dumps(told, indent=1)
+
+
+def nulls(planted):
+    """Nothing is planted: the answer is drawn, while what nothing depends on changed. Nobody is accused."""
+    found = 0
+    for share in (0.5, 0.3, 0.7):
+        with loopback_provider.ProviderServer(Dice) as server:
+            server.share, server.dice = share, random.Random(int(share * 10))
+            first = planted.record(server.url + "/v1", asked="Hello")
+            differing = 0
+            for hours in range(9, 30):
+                run = planted.record(server.url + "/v1", hours=hours, asked="Hello")
+                if planted.differ(run, first):
+                    accuses_nobody(planted, run, first, "--target", server.url + "/v1")
+                    differing += 1
+                if differing == 2:
+                    break
+            found += differing
+    for hours in (9, 10):
+        runs = [planted.record(planted.url, hours=at, TEMPERATURE="1.5") for at in (8, hours)]
+        if planted.differ(*runs):
+            accuses_nobody(planted, *runs, "--target", planted.url)
+    assert found >= 5 and planted.table["nothing", "near_tie"] >= 3, planted.table
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("--reenact", "--service", "--demo-model", "--scratch"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     planted = Planted(parser.parse_args())
     try:
-        for plant in (other_weights, other_profile, tool_answer, prompt):
+        for plant in (other_weights, other_profile, tool_answer, prompt, two_causes, nulls):
             begin = time.monotonic()
             plant(planted)
             print(f"{plant.__name__}: ok, {time.monotonic() - begin:.1f} s", flush=True)
@@ -181,7 +256,7 @@ def main():
             server.terminate()
             server.wait(20)
         for (what, named), count in sorted(planted.table.items()):
-            print(f"  planted {what:14} named {named:22} {count}")
+            print(f"  planted {what:14} named {named:32} {count}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 usage: write_random_model.py SHAPE TYPE OUT.gguf      (needs Debian's python3-numpy)
 
-SHAPE: 0.1b (125 million parameters, Llama), 0.5b (Qwen3 0.6B), 1b (Llama 3.2 1B)
+SHAPE: 0.1b (125 million parameters, Llama), 0.5b (Qwen3 0.6B), 1b (Llama 3.2 1B); tiny (3 million, Llama) for tests
 TYPE:  f32, f16, bf16 or q8_0, of every matrix; norms are f32
 
 The vocabulary is made up, but whole: engines that insist on one can load the file. Rows come again every 2,039: what
@@ -24,6 +24,8 @@ FILE_TYPES = {"f32": 0, "f16": 1, "q8_0": 7, "bf16": 32}
 POOL_ROWS = 2039  # Random rows of a width, made once; matrices take them in turn. A prime: neighbours never line up.
 
 SHAPES = {
+    "tiny": dict(architecture="llama", width=256, layers=4, heads=8, kv_heads=4, head_width=32,
+                 inner=512, vocabulary=1000, tied=False, rope_base=1e4),
     "0.1b": dict(architecture="llama", width=768, layers=12, heads=12, kv_heads=4, head_width=64,
                  inner=2048, vocabulary=32000, tied=False, rope_base=1e4),
     "0.5b": dict(architecture="qwen3", width=1024, layers=28, heads=16, kv_heads=8, head_width=128,
