@@ -174,5 +174,55 @@ TEST(Lint, AServerThatMayNotBatchIsNamedWithItsSetting) {
   EXPECT_NE(system.Find("batching_off")->text.find("max_num_seqs"), std::string::npos);
 }
 
+// What each rule is found by, and what mends it.
+struct Mended {
+  const char* rule;
+  System system;
+  const char* fix;
+};
+
+System Hosted(Trait trait, const std::string& model, const std::string& subject = "") {
+  System system;
+  system.Calls(kPinned, kPinned, "fp_a").Has(trait, model, subject);
+  return system;
+}
+
+TEST(Lint, EveryFindingSaysWhatMendsItAndWhereItWasSeen) {
+  System components;
+  components.Calls(kPinned, kPinned, "fp_a").Has(Trait::kRun, "");
+  System code = components;
+  code.Uses("prompt_template");
+  System eval("eval refunds");
+  eval.Calls(kPinned, kPinned, "fp_a").Has(Trait::kLongAnswerAllowed, kPinned);
+  System unused;
+  unused.Calls("refund-1", "refund-1", "n1-0123456789abcdef").Has(Trait::kSeedMissing, "refund-1");
+  System alias;
+  alias.Calls("gpt-4o", "gpt-4o", "fp_a");
+  std::vector<Mended> cases = {
+      {"floating_alias", alias, "ask for a dated name"},
+      {"logprobs_missing", Hosted(Trait::kLogprobsMissing, kPinned), "logprob_rate"},
+      {"seed_missing", Hosted(Trait::kSeedMissing, kPinned), "run.Random"},
+      {"no_guarantee", Hosted(Trait::kTemperatureZero, kPinned), "5 answers or more"},
+      {"prefix_unstable", Hosted(Trait::kPrefixChurn, kPinned), "behind what stays"},
+      {"determinism_unused", unused, "profile stock is cheaper"},
+      {"determinism_worthwhile", eval, "profile n1"},
+      {"long_answers_in_eval", eval, "lower max_tokens"},
+      {"components_missing", components, "reenact snapshot"},
+      {"code_version_missing", code, "Application(name, commit)"},
+      {"clock_outside_seam", Hosted(Trait::kNamesItsDay, kPinned), "run.Now"},
+      {"tool_unrecorded", Hosted(Trait::kToolAsked, "", "lookup"), "run.CallTool"},
+      {"batching_off", Hosted(Trait::kBatchingOff, "", "max_num_seqs"), "batch again"},
+      {"too_few_answers", Hosted(Trait::kSingleJudgement, "", "refunds"), "5 times or more"},
+      {"bitwise_on_hosted", Hosted(Trait::kBitwiseExpectation, "", "refunds"), "grade what"},
+  };
+  for (Mended& one : cases) {
+    const Finding* finding = one.system.Find(one.rule);
+    ASSERT_NE(finding, nullptr) << one.rule;
+    EXPECT_NE(finding->fix.find(one.fix), std::string::npos) << one.rule << ": " << finding->fix;
+    EXPECT_EQ(finding->last.run, kSeen.run) << one.rule;
+    EXPECT_EQ(finding->count, 10) << one.rule;
+  }
+}
+
 }  // namespace
 }  // namespace reenact::identity

@@ -169,6 +169,23 @@ def is_recorded(drifts):
     record(100)
     moved = drifts.json("drift", "check", "shop.drift", code=1)
     assert moved["causes"] == ["shift_without_fingerprint_change"] and moved["probes"] > 80, moved["sentence"]
+    # A fingerprint epoch voids a recorded baseline too; it is taken anew from what is recorded since, and one that
+    # stands is left as it is.
+    before = (drifts.scratch / "shop.drift").read_text()
+    stands = drifts.run("drift", "baseline", "--refresh", "shop.drift")
+    assert "shop.drift stands" in stands.stderr and (drifts.scratch / "shop.drift").read_text() == before, stands.stderr
+    endpoint.fingerprint = "fp_c"
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 1))
+    time.sleep(2)
+    asked = len(endpoint.requests) + 100
+    record(100)
+    recent = ("--since", since)
+    assert "every fingerprint of the baseline is gone (now fp_c): it is void" in \
+        drifts.run("drift", "check", "shop.drift", *recent, code=2).stderr
+    anew = drifts.run("drift", "baseline", "--refresh", "shop.drift", *recent)
+    assert "shop.drift is taken anew: every fingerprint" in anew.stderr, anew.stderr
+    assert "fp_c" in (drifts.scratch / "shop.drift").read_text() and "fp_a" not in (drifts.scratch / "shop.drift").read_text()
+    assert len(endpoint.requests) == asked, "a recorded baseline is not taken by asking"
     endpoint.close()
 
 
