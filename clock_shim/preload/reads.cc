@@ -71,7 +71,7 @@ REENACT_STANDS_FOR int timespec_get(timespec* now, int base) noexcept {
   return ReadClock(CLOCK_REALTIME, now) == 0 ? base : 0;
 }
 
-REENACT_STANDS_FOR int ftime(timeb* now) noexcept {
+REENACT_STANDS_FOR int ftime(timeb* now) {
   const timespec read = ToTimespec(Read(ReadKind::kMilliseconds, RealNs(CLOCK_REALTIME)));
   *now = timeb();
   now->time = read.tv_sec;

@@ -31,7 +31,7 @@ struct Process {
 };
 
 constinit Process process;
-constinit __thread ThreadTape this_thread;
+constinit thread_local ThreadTape this_thread;
 
 int Open(const char* path, int flags) {
   const long fd =
@@ -160,7 +160,7 @@ void OpenTape(ThreadTape* tape) {
 
 // The counts of what was given back; they are lost where no file can be made.
 TapeHeader* Counts(ThreadTape* tape) {
-  static __thread TapeHeader nowhere;
+  static constinit thread_local TapeHeader nowhere;
   if (tape->header == nullptr && !tape->unusable && !OpenHeader(tape, kReplayedSuffix)) {
     tape->unusable = true;
     NoteUnreached(tape->ordinal.text, "the counts of this thread could not be kept");
