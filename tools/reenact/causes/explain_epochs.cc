@@ -1,7 +1,6 @@
 #include "tools/reenact/causes/explain_epochs.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "schema/model_view.h"
