@@ -188,10 +188,9 @@ class Runner {
   // Why it is inconclusive.
   std::string Note(const ReplayReport& report) const {
     if (report.verdict != Verdict::kInconclusive) return "";
-    if (report.bound || report.inconclusive_because.starts_with("timeout")) {
-      return report.inconclusive_because;
-    }
+    if (report.bound) return report.inconclusive_because;
     if (drive_) return report.inconclusive_because + ": " + drive_note_;
+    if (report.inconclusive_because.starts_with("timeout")) return report.inconclusive_because;
     // What that takes depends on how the run is started; only the program's author knows which.
     return "the program ended before it began the run of entry \"" + session_.recorded_run().entry +
            "\": a service with an OnReplay handler must stay up until it is told to end (SIGTERM), "

@@ -41,7 +41,8 @@ class CudaDevice {
   template <typename... Parameters>
   void Launch(const LaunchShape& shape, void (*kernel)(Parameters...),
               std::type_identity_t<Parameters>... arguments) {
-    if (error_ != cudaSuccess || shape.blocks.x * shape.blocks.y * shape.blocks.z == 0) return;
+    if (error_ != cudaSuccess || shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0)
+      return;
     if (shape.shared_bytes > kSharedBytesUnasked) {
       Keep(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                 cudaFuncAttributeMaxDynamicSharedMemorySize,

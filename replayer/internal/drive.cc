@@ -192,16 +192,19 @@ DriveResult SendDrive(const DriveRequest& request, const std::function<bool()>& 
   curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, header_list.get());
 
   CURLcode code = Perform(easy.get(), go_on);
-  while (code == CURLE_COULDNT_CONNECT && go_on()) {
+  bool listened = code != CURLE_COULDNT_CONNECT;
+  while (!listened && go_on()) {
     Pause();
     code = Perform(easy.get(), go_on);
+    listened = code != CURLE_COULDNT_CONNECT && code != CURLE_ABORTED_BY_CALLBACK;
   }
   DriveResult result;
   long status = 0;
   curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
   result.http_status = status;
   result.answered = code == CURLE_OK;
-  if (code != CURLE_OK) result.error = curl_easy_strerror(code);
+  if (code != CURLE_OK)
+    result.error = listened ? curl_easy_strerror(code) : "nothing listened at " + request.url;
   return result;
 }
 

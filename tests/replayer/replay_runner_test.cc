@@ -97,6 +97,17 @@ TEST(ReplayRunner, InputIsNeverSentToWhoListenedBefore) {
   close(listener);
 }
 
+TEST(ReplayRunner, AServiceThatNeverListensIsNamedWithItsUrl) {
+  RunnerOptions options;
+  options.argv = {"/bin/sleep", "30"};
+  options.drive_url = "http://127.0.0.1:" + FreePort();
+  options.timeout_ms = 700;
+  const auto result = RunReplay(Tape(), options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Contains(result->note, "nothing listened at " + options.drive_url)) << result->note;
+}
+
 // cases/reports.md 70
 TEST(ReplayRunner, InputThatWasCutIsNeverSent) {
   schema::RecordedRun tape = Tape();

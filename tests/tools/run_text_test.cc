@@ -88,6 +88,20 @@ TEST(Concerns, NameARunThatNeverEnded) {
   EXPECT_TRUE(Has(Render(run), "still going on"));
 }
 
+TEST(Timeline, ACallOfARunThatGoesOnIsRunning) {
+  schema::RecordedRun run = tests::WrongRefund();
+  run.end.reset();
+  schema::Event& call = run.events.back();
+  call.end_state = schema::EndState::kIncomplete;
+  call.elapsed_ns = 0;
+  EXPECT_TRUE(Has(Render(run), "incomplete"));
+  run.in_progress = true;
+  const std::string text = Render(run);
+  EXPECT_TRUE(Has(text, "running")) << text;
+  EXPECT_FALSE(Has(text, "incomplete")) << text;
+  EXPECT_FALSE(Has(text, " 0 ns")) << text;
+}
+
 // cases/reports.md 70.
 TEST(Concerns, NameBodiesThatWereCut) {
   schema::RecordedRun run = tests::WrongRefund();

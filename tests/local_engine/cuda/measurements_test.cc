@@ -18,8 +18,8 @@ TEST(Measurements, ShowTheShareOfWhatStandsBeside) {
   measurements.Measure({.what = "copy", .unit = "GB/s"}, [] { return Measured{4000, 0}; });
   measurements.Measure(kGemv, [] { return Measured{3500, 4000}; });
   measurements.Measure(kGemv, [] { return Measured{3500, 0}; });
-  const std::string table = TableOf("NVIDIA H200", measurements.all());
-  EXPECT_NE(table.find("NVIDIA H200\nmemory\n  copy "), std::string::npos) << table;
+  const std::string table = TableOf({"NVIDIA H200", {"operations: equal"}}, measurements.all());
+  EXPECT_NE(table.find("NVIDIA H200\nchecks\n  operations: equal\nmemory\n  copy "), std::string::npos) << table;
   EXPECT_NE(table.find("3500.0 GB/s     copy 4000.0 (88 %)\n"), std::string::npos) << table;
   EXPECT_NE(table.find("3500.0 GB/s     copy: not measured\n"), std::string::npos) << table;
   EXPECT_FALSE(measurements.any_failed());
@@ -64,7 +64,7 @@ TEST(Measurements, AFailureIsSaidAndKept) {
   measurements.BeginSection("memory", 10);
   measurements.Measure(kGemv, []() -> std::optional<Measured> { return std::nullopt; });
   EXPECT_TRUE(measurements.any_failed());
-  EXPECT_NE(TableOf("x", measurements.all()).find("- GB/s     failed\n"), std::string::npos);
+  EXPECT_NE(TableOf({"x", {}}, measurements.all()).find("- GB/s     failed\n"), std::string::npos);
 }
 
 TEST(Measurements, JsonHasWhatWasAndWhatWasNotMeasured) {
@@ -72,8 +72,9 @@ TEST(Measurements, JsonHasWhatWasAndWhatWasNotMeasured) {
   measurements.BeginSection("memory", 10);
   measurements.Measure(kGemv, [] { return Measured{3500, 4000}; });
   measurements.Measure(kGemv, []() -> std::optional<Measured> { return std::nullopt; });
-  EXPECT_EQ(JsonOf("a \"card\"", measurements.all()),
-            "{\"device\": \"a \\\"card\\\"\", \"measurements\": [\n"
+  EXPECT_EQ(JsonOf({"a \"card\"", {"models: equal"}}, measurements.all()),
+            "{\"device\": \"a \\\"card\\\"\", \"checks\": [\"models: equal\"], "
+            "\"measurements\": [\n"
             "  {\"section\": \"memory\", \"what\": \"GEMV BF16\", \"unit\": \"GB/s\", "
             "\"value\": 3500.000000, \"beside\": \"copy\", \"other\": 4000.000000},\n"
             "  {\"section\": \"memory\", \"what\": \"GEMV BF16\", \"unit\": \"GB/s\", "

@@ -76,8 +76,10 @@ void Measurements::Measure(const Measurement& what,
   all_.push_back(row);
 }
 
-std::string TableOf(const std::string& device, const std::vector<Measurement>& measurements) {
-  std::string table = device + "\n";
+std::string TableOf(const Subject& subject, const std::vector<Measurement>& measurements) {
+  std::string table = subject.device + "\n";
+  if (!subject.checks.empty()) table += "checks\n";
+  for (const std::string& check : subject.checks) table += "  " + check + "\n";
   std::string section;
   for (const Measurement& row : measurements) {
     if (row.section != section) table += row.section + "\n";
@@ -95,8 +97,11 @@ std::string TableOf(const std::string& device, const std::vector<Measurement>& m
   return table;
 }
 
-std::string JsonOf(const std::string& device, const std::vector<Measurement>& measurements) {
-  std::string json = "{\"device\": " + Quoted(device) + ", \"measurements\": [";
+std::string JsonOf(const Subject& subject, const std::vector<Measurement>& measurements) {
+  std::string json = "{\"device\": " + Quoted(subject.device) + ", \"checks\": [";
+  for (size_t i = 0; i < subject.checks.size(); ++i)
+    json += (i == 0 ? "" : ", ") + Quoted(subject.checks[i]);
+  json += "], \"measurements\": [";
   for (size_t i = 0; i < measurements.size(); ++i) {
     const Measurement& row = measurements[i];
     json += std::string(i == 0 ? "" : ",") + "\n  {\"section\": " + Quoted(row.section) +

@@ -58,10 +58,16 @@ class Measurements {
   bool any_failed_ = false;
 };
 
-// One line each, with the share of what stands beside it.
-std::string TableOf(const std::string& device, const std::vector<Measurement>& measurements);
+// What the measurements are of: a device, and what was checked on it before.
+struct Subject {
+  std::string device;
+  std::vector<std::string> checks;  // In words, "operations: equal".
+};
 
-std::string JsonOf(const std::string& device, const std::vector<Measurement>& measurements);
+// One line each, with the share of what stands beside it.
+std::string TableOf(const Subject& subject, const std::vector<Measurement>& measurements);
+
+std::string JsonOf(const Subject& subject, const std::vector<Measurement>& measurements);
 
 }  // namespace reenact::bench
 

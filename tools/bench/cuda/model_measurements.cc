@@ -15,7 +15,6 @@
 #include "local_engine/engine/backend.h"
 #include "local_engine/engine/cuda_backend.h"
 #include "local_engine/model/load_model.h"
-#include "local_engine/reference/sampler.h"
 
 namespace reenact::bench {
 namespace {
@@ -120,13 +119,18 @@ class Sequences {
     std::vector<StepSequence> step;
     for (size_t i = 0; i < pages_.size(); ++i) {
       tokens_[i].resize(Size(token_count), tokens_[i][0]);
-      step.push_back({pages_[i], position, tokens_[i], 1});
+      // As the engine asks: the row of logits stays on the device.
+      step.push_back({.pages = pages_[i],
+                      .first_position = position,
+                      .tokens = tokens_[i],
+                      .logits_count = 1,
+                      .pick = local_engine::TokenPick{}});
     }
     std::vector<SequenceOutput> outputs;
     if (!backend_->Forward(step, &outputs).ok()) return false;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!outputs[i].status.ok()) return false;
-      tokens_[i] = {local_engine::ArgMax(outputs[i].logits)};
+      if (!outputs[i].status.ok() || !outputs[i].picked.has_value()) return false;
+      tokens_[i] = {outputs[i].picked->token};
     }
     return true;
   }

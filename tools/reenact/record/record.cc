@@ -180,8 +180,10 @@ void PrintText(const Recorded& recorded, const Context& context) {
   }
   Note(context,
        "run " + recorded.run_id + " in " + recorded.store + "; to read it, and to run it again:");
-  Note(context, "  reenact show " + recorded.run_id);
-  Note(context, "  reenact replay " + recorded.run_id);
+  const std::string of_run =
+      recorded.run_id + (context.store.empty() ? "" : " --store " + ShellQuoted(recorded.store));
+  Note(context, "  reenact show " + of_run);
+  Note(context, "  reenact replay " + of_run);
 }
 
 int FailToStart(const Context& context, const absl::Status& status) {

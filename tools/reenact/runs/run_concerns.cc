@@ -78,8 +78,7 @@ class ConcernFinder {
 
   void LookAtEvent(const EventView& event) {
     const std::string what = AddressOf(*event.event);
-    if (event.end_state != EndState::kComplete &&
-        !(view_.recorded->in_progress && event.end_state == EndState::kIncomplete)) {
+    if (event.end_state != EndState::kComplete && !event.running) {
       std::string text = what + " ended " + schema::DescribeEnd(event.end_state, event.end_detail);
       if (event.is_model() && !event.model.error_message.empty()) {
         text += ": " + event.model.error_message;

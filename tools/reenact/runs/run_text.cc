@@ -141,7 +141,12 @@ std::string FinishText(const schema::ModelView& model) {
 
 std::string EndText(const EventView& event, const Style& style) {
   if (event.end_state == EndState::kComplete) return "";
+  if (event.running) return style(Ink::kYellow, "running");
   return style(Ink::kRed, Shortened(schema::DescribeEnd(event.end_state, event.end_detail), 60));
+}
+
+std::string TimeTaken(const EventView& event) {
+  return event.running ? "" : FormatDuration(event.event->elapsed_ns);
 }
 
 std::vector<std::string> ModelFacts(const EventView& event, const Style& style) {
@@ -158,7 +163,7 @@ std::vector<std::string> ModelFacts(const EventView& event, const Style& style) 
   if (model.http_status != 0 && model.http_status != 200) {
     facts.push_back("HTTP " + std::to_string(model.http_status));
   }
-  facts.push_back(FormatDuration(event.event->elapsed_ns));
+  facts.push_back(TimeTaken(event));
   if (model.first_byte_ns) facts.push_back("first byte " + FormatDuration(*model.first_byte_ns));
   if (attempts > 1) facts.push_back(std::to_string(attempts) + " attempts");
   if (event.event->attempt > 0) facts.push_back("retry " + std::to_string(event.event->attempt));
@@ -174,9 +179,9 @@ std::vector<std::string> CallFacts(const EventView& event, const Style& style) {
   // Over plain HTTP the URL is most of the request.
   if (call.provider == schema::kPlainHttp) facts.push_back(Shortened(call.endpoint, kBodyWidth));
   facts.push_back(ShortenedBody(call.request.bytes, kBodyWidth));
-  facts.push_back("-> " + ShortenedBody(call.response.bytes, kBodyWidth));
+  if (!event.running) facts.push_back("-> " + ShortenedBody(call.response.bytes, kBodyWidth));
   facts.push_back(EndText(event, style));
-  facts.push_back(FormatDuration(call.elapsed_ns));
+  facts.push_back(TimeTaken(event));
   if (call.attempt > 0) facts.push_back("retry " + std::to_string(call.attempt));
   return facts;
 }

@@ -32,6 +32,9 @@ RunView ViewRun(const schema::RecordedRun& recorded) {
   view.events.reserve(recorded.events.size());
   for (const schema::Event& event : recorded.events) {
     view.events.push_back(ViewEvent(event, static_cast<int64_t>(view.events.size())));
+    EventView& event_view = view.events.back();
+    event_view.running =
+        recorded.in_progress && event_view.end_state == schema::EndState::kIncomplete;
   }
   return view;
 }

@@ -23,6 +23,7 @@ struct EventView {
   // As it must be reported: for model calls corrected by what the bytes say.
   schema::EndState end_state = schema::EndState::kIncomplete;
   std::string end_detail;
+  bool running = false;  // The run goes on, and this has not ended.
 
   bool is_model() const { return event->boundary == schema::Boundary::kModel; }
 
