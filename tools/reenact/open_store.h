@@ -19,7 +19,8 @@
 namespace reenact::tools {
 
 // How long a verb waits at its end for what it recorded to be on disk.
-// Of a long stream, which is searched for secrets piece by piece, that can be a quarter of a minute.
+// Of a long stream, which is searched for secrets piece by piece, that can be a quarter of a
+// minute.
 inline constexpr int64_t kStoreDeadlineMs = 60'000;
 
 struct StorePlace {
