@@ -69,7 +69,8 @@ int64_t MonotonicNowNs();
 schema::Ulid NewUlid();
 // For a new segment: sorts behind those that are there, though the wall clock was set back since.
 // Readers take the later name for the later word, retention the earliest for the oldest.
-schema::Ulid NewSegmentId(const StoreLayout& layout);  // From the clock and the kernel's random bytes.
+schema::Ulid NewSegmentId(
+    const StoreLayout& layout);  // From the clock and the kernel's random bytes.
 void FillRandom(void* out, size_t size);
 
 }  // namespace reenact::store

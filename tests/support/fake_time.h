@@ -1,6 +1,6 @@
 // Time that a test moves. The program is linked with --wrap for clock_gettime,
-// std::chrono::steady_clock::now, pthread_cond_clockwait, nanosleep and usleep, so that code in static
-// libraries reads this clock; a wait is over at once, and the clock has moved to its end.
+// std::chrono::steady_clock::now, pthread_cond_clockwait, nanosleep and usleep, so that code in
+// static libraries reads this clock; a wait is over at once, and the clock has moved to its end.
 //
 // One thread only. Reading takes a microsecond.
 

@@ -19,7 +19,9 @@ TEST(Measurements, ShowTheShareOfWhatStandsBeside) {
   measurements.Measure(kGemv, [] { return Measured{3500, 4000}; });
   measurements.Measure(kGemv, [] { return Measured{3500, 0}; });
   const std::string table = TableOf({"NVIDIA H200", {"operations: equal"}}, measurements.all());
-  EXPECT_NE(table.find("NVIDIA H200\nchecks\n  operations: equal\nmemory\n  copy "), std::string::npos) << table;
+  EXPECT_NE(table.find("NVIDIA H200\nchecks\n  operations: equal\nmemory\n  copy "),
+            std::string::npos)
+      << table;
   EXPECT_NE(table.find("3500.0 GB/s     copy 4000.0 (88 %)\n"), std::string::npos) << table;
   EXPECT_NE(table.find("3500.0 GB/s     copy: not measured\n"), std::string::npos) << table;
   EXPECT_FALSE(measurements.any_failed());
