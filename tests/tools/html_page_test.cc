@@ -114,5 +114,19 @@ TEST(HtmlFigures, ACurveFallsWhereAnswersPart) {
   EXPECT_TRUE(Has(html, "V232.0H684.0"));
 }
 
+TEST(HtmlFigures, WhatStandsOutHasAnotherShapeAndLiesAboveTheGate) {
+  const std::vector<ShownWindow> baseline = {{0.01, false, "window 2"}, {0.02, false, "window 3"}};
+  const std::string html =
+      WindowsHtml(baseline, {{0.015, false, "still"}, {0.2, true, std::string(kHostile)}}, 0.06);
+  ExpectHarmless(html);
+  // Scaled to the highest mark, at 1/1.05 of 220 pixels: 0.2 lies at 26.5, the gate at 173.1.
+  EXPECT_TRUE(Has(html, "<path class=\"out\" d=\"M614.0 26.5m"));
+  EXPECT_TRUE(Has(html, "y1=\"173.1\" y2=\"173.1\" stroke=\"#9a6700\" stroke-dasharray"));
+  EXPECT_TRUE(Has(html, "r=\"3.5\" fill=\"#8c959f\"><title>window 2</title>"));
+  EXPECT_TRUE(Has(html, "r=\"3.5\" fill=\"#0969da\"><title>still</title>"));
+  EXPECT_FALSE(Has(WindowsHtml(baseline, {{0.3, true, "x"}}, 0), "gate"));
+  EXPECT_TRUE(Has(WindowsHtml({{0, false, "x"}}, {{0, false, "y"}}, 0), "in a single bit"));
+}
+
 }  // namespace
 }  // namespace reenact::tools

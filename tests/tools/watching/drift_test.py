@@ -9,6 +9,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -92,9 +93,12 @@ def stays(drifts, endpoint):
 def moves(drifts, endpoint):
     """The weights behind one and the same fingerprint: the line that users pay for, and the chart."""
     endpoint.shift = 0.2
-    text = drifts.run("drift", "check", "canary.drift", code=1).stdout
+    text = drifts.run("drift", "check", "canary.drift", "--html", "drift.html", code=1).stdout
     assert text.startswith("changed: logprob shift without fingerprint change; small and without another best token"), text
     assert "│███" in text and "┤" in text and "persistence 3 of 3 windows" in text, text
+    page = (drifts.scratch / "drift.html").read_text()
+    assert text.splitlines()[0] in page and page.count('class="out"') == 3 and page.count("<circle") == 19, page
+    assert ">gate</text>" in page and not re.search(r"<script|<link|src=|href=|url\(|@import", page), page
     few = drifts.json("drift", "check", "canary.drift", "--windows", "2", code=3)
     assert few["persistent"] == 2 and "of 3 windows that a change needs" in few["sentence"], few
     endpoint.shift = 3

@@ -11,9 +11,9 @@
 
 #include "replayer/rerun/diagnosis.h"
 #include "tools/reenact/causes/diagnosis_text.h"
+#include "tools/reenact/causes/report_pages.h"
 #include "tools/reenact/causes/target_flags.h"
 #include "tools/reenact/io/progress.h"
-#include "tools/reenact/io/report_pages.h"
 #include "tools/reenact/open_store.h"
 #include "tools/reenact/record/interruption.h"
 #include "tools/reenact/verb.h"

@@ -83,6 +83,26 @@ std::string Row(std::string_view label, const std::string& html) {
          "</div><div class=\"tokens\">" + html + "</div></div>\n";
 }
 
+// A circle, or a diamond for what stands out.
+std::string MarkHtml(const ShownWindow& window, double x, double y, std::string_view colour) {
+  const std::string title = "<title>" + EscapeHtml(window.title) + "</title>";
+  const std::string at_x = NumberText("%.1f", x);
+  const std::string at_y = NumberText("%.1f", y);
+  if (window.stands_out) {
+    return "<path class=\"out\" d=\"M" + at_x + " " + at_y +
+           "m0 -6l6 6l-6 6l-6 -6z\" fill=\"#cf222e\">" + title + "</path>\n";
+  }
+  return "<circle cx=\"" + at_x + "\" cy=\"" + at_y + "\" r=\"3.5\" fill=\"" + std::string(colour) +
+         "\">" + title + "</circle>\n";
+}
+
+std::string LevelHtml(double y, std::string_view stroke, const std::string& label) {
+  const std::string at = NumberText("%.1f", y);
+  return "<line x1=\"54\" x2=\"694\" y1=\"" + at + "\" y2=\"" + at +
+         "\" stroke=" + std::string(stroke) + "/><text x=\"48\" y=\"" + NumberText("%.1f", y + 4) +
+         "\" text-anchor=\"end\">" + label + "</text>\n";
+}
+
 bool HasTokens(const schema::Choice* choice) {
   return choice != nullptr && !choice->logprobs.tokens.empty() && rerun::LogprobsFit(*choice);
 }
@@ -146,6 +166,48 @@ std::string SurvivalHtml(const analysis::DivergenceSurvival& survival) {
   return html +
          "<p class=\"note\">The share of answers that still agree with the first one beyond a "
          "token (Kaplan and Meier).</p>\n";
+}
+
+std::string WindowsHtml(const std::vector<ShownWindow>& baseline,
+                        const std::vector<ShownWindow>& checked, double gate) {
+  double top = gate;
+  for (const std::vector<ShownWindow>* side : {&baseline, &checked}) {
+    for (const ShownWindow& window : *side) top = std::max(top, window.nats);
+  }
+  if (top == 0) return "<p>No window differs from the first one in a single bit.</p>\n";
+  constexpr double kLeft = 54;
+  constexpr double kTop = 16;
+  constexpr double kWidth = 640;
+  constexpr double kHeight = 220;
+  // Half a step before the first mark, and behind the last one.
+  const double step =
+      kWidth / static_cast<double>(std::max<size_t>(1, baseline.size() + checked.size()));
+  const auto x = [&](size_t index) { return kLeft + step * (static_cast<double>(index) + 0.5); };
+  const auto y = [&](double nats) { return kTop + kHeight * (1 - nats / (1.05 * top)); };
+  std::string html =
+      "<svg role=\"img\" aria-label=\"distance from the first window of the baseline, in nats, by "
+      "window\" width=\"760\" height=\"276\">\n";
+  for (const double share : {0.0, 0.5, 1.0})
+    html += LevelHtml(y(share * top), "\"#d8dee4\"", NumberText("%.3g", share * top));
+  if (gate > 0) {
+    html += LevelHtml(y(gate), "\"#9a6700\" stroke-dasharray=\"5 4\"", "") +
+            "<text x=\"698\" y=\"" + NumberText("%.1f", y(gate) + 4) + "\">gate</text>\n";
+  }
+  const std::string border =
+      NumberText("%.1f", kLeft + step * static_cast<double>(baseline.size()));
+  html += "<line x1=\"" + border + "\" x2=\"" + border +
+          "\" y1=\"8\" y2=\"244\" stroke=\"#59636e\"/>\n";
+  for (size_t i = 0; i < baseline.size(); ++i)
+    html += MarkHtml(baseline[i], x(i), y(baseline[i].nats), "#8c959f");
+  for (size_t i = 0; i < checked.size(); ++i)
+    html += MarkHtml(checked[i], x(baseline.size() + i), y(checked[i].nats), "#0969da");
+  return html +
+         "<text x=\"54\" y=\"258\">baseline</text><text x=\"694\" y=\"258\" "
+         "text-anchor=\"end\">check</text>\n</svg>\n"
+         "<p class=\"note\">Nats between each window's first-token logprobs and those of the "
+         "baseline's first window. Grey: the baseline; blue: the check; a red diamond stands out "
+         "of the "
+         "baseline's own noise.</p>\n";
 }
 
 }  // namespace reenact::tools

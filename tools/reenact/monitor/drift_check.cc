@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "tools/reenact/io/html_page.h"
+#include "tools/reenact/monitor/drift_page.h"
 #include "tools/reenact/monitor/drift_source.h"
 #include "tools/reenact/monitor/drift_text.h"
 #include "tools/reenact/monitor/drift_verbs.h"
@@ -21,6 +23,7 @@ struct CheckFlags {
   DriftFlags source{.window_count = analysis::DriftGates().persistence};
   std::string baseline;
   bool across_epochs = false;
+  std::string html;
 };
 
 int ExitCodeOf(drift::Verdict verdict) {
@@ -67,6 +70,10 @@ int CheckDrift(const CheckFlags& flags, const Context& context) {
   const drift::DriftReport report = drift::Check(baseline, taken->windows, options);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const absl::Status page = WriteHtml(
+      flags.html,
+      DriftPage(baseline, report, options.gates, RenderDrift(baseline, report, options.gates, {})));
+  if (!page.ok()) return Fail(context, page);
   if (context.json) {
     JsonWriter json = JsonWriter::Document(context.verb);
     json.TextField("baseline", baseline.name);
@@ -109,6 +116,7 @@ void AddDriftCheckVerb(CLI::App* drift, Context* context) {
   AddDriftFlags(verb, &flags->source);
   verb->add_flag("--across-epochs", flags->across_epochs,
                  "measure what a new fingerprint brought, although the baseline is void");
+  AddHtmlFlag(verb, &flags->html);
 }
 
 }  // namespace reenact::tools

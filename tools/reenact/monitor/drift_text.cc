@@ -41,15 +41,6 @@ std::string Cell(double value, double top, int row) {
   return kBlocks[std::clamp(height - row * kEighths, 0, kEighths)];
 }
 
-double GateOf(const DriftReport& report, const analysis::DriftGates& gates) {
-  if (report.windows.empty()) return 0;
-  const analysis::NoiseFloor& floor = report.windows.back().floor;
-  const bool never_moves =
-      std::all_of(report.null.begin(), report.null.end(), [](double value) { return value == 0; });
-  if (never_moves || !floor.median.ok()) return 0;
-  return std::max(gates.times_median * floor.median.value(), gates.least_nats);
-}
-
 std::string_view VerdictText(Verdict verdict) {
   switch (verdict) {
     case Verdict::kNoChange:
@@ -111,6 +102,19 @@ std::string FingerprintsText(const DriftReport& report) {
 
 }  // namespace
 
+double DriftGate(const DriftReport& report, const analysis::DriftGates& gates) {
+  if (report.windows.empty()) return 0;
+  const analysis::NoiseFloor& floor = report.windows.back().floor;
+  const bool never_moves =
+      std::all_of(report.null.begin(), report.null.end(), [](double value) { return value == 0; });
+  if (never_moves || !floor.median.ok()) return 0;
+  return std::max(gates.times_median * floor.median.value(), gates.least_nats);
+}
+
+std::string DriftSentence(const DriftReport& report) {
+  return absl::StrCat(std::string(VerdictText(report.verdict)), ": ", report.sentence);
+}
+
 std::string DriftChart(const std::vector<double>& null, const std::vector<double>& checked,
                        double gate) {
   double top = gate;
@@ -142,14 +146,13 @@ std::string DriftChart(const std::vector<double>& null, const std::vector<double
 
 std::string RenderDrift(const drift::Baseline& baseline, const DriftReport& report,
                         const analysis::DriftGates& gates, const Style& style) {
-  std::string out = absl::StrCat(
-      style(InkOf(report.verdict),
-            absl::StrCat(std::string(VerdictText(report.verdict)), ": ", report.sentence)),
-      "\n  ", Printable(baseline.model), " at ", Printable(baseline.target), ", against ",
-      Printable(baseline.name), " of ", FormatSeconds(baseline.windows.front().at_wall_ns), "\n");
+  std::string out = absl::StrCat(style(InkOf(report.verdict), DriftSentence(report)), "\n  ",
+                                 Printable(baseline.model), " at ", Printable(baseline.target),
+                                 ", against ", Printable(baseline.name), " of ",
+                                 FormatSeconds(baseline.windows.front().at_wall_ns), "\n");
   if (!report.causes.empty())
     absl::StrAppend(&out, "  known: ", absl::StrJoin(report.causes, ", "), "\n");
-  const double gate = GateOf(report, gates);
+  const double gate = DriftGate(report, gates);
   out += DriftChart(report.null, StatisticsOf(report), gate);
   if (!report.windows.empty() && report.windows.back().statistic.ok() && !report.null.empty())
     out += FloorText(report, gate);

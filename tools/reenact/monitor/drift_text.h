@@ -17,6 +17,12 @@ namespace reenact::tools {
 std::string DriftChart(const std::vector<double>& null, const std::vector<double>& checked,
                        double gate);
 
+// What a window must reach to stand out; 0 where the baseline never moves, so that everything does.
+double DriftGate(const drift::DriftReport& report, const analysis::DriftGates& gates);
+
+// "changed: …"
+std::string DriftSentence(const drift::DriftReport& report);
+
 // The verdict's sentence first.
 std::string RenderDrift(const drift::Baseline& baseline, const drift::DriftReport& report,
                         const analysis::DriftGates& gates, const Style& style);

@@ -1,7 +1,8 @@
-// The pages of --html: what the terminal shows, and the figures that it cannot.
+// The pages of --html of rerun, diagnose and explain: what the terminal shows, and the figures that
+// it cannot.
 
-#ifndef REENACT_TOOLS_REENACT_IO_REPORT_PAGES_H_
-#define REENACT_TOOLS_REENACT_IO_REPORT_PAGES_H_
+#ifndef REENACT_TOOLS_REENACT_CAUSES_REPORT_PAGES_H_
+#define REENACT_TOOLS_REENACT_CAUSES_REPORT_PAGES_H_
 
 #include <string>
 #include <string_view>
@@ -28,4 +29,4 @@ HtmlPage ExplanationPage(const ExplainedRuns& runs, const schema::ModelView& inc
 
 }  // namespace reenact::tools
 
-#endif  // REENACT_TOOLS_REENACT_IO_REPORT_PAGES_H_
+#endif  // REENACT_TOOLS_REENACT_CAUSES_REPORT_PAGES_H_

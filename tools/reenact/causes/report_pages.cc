@@ -1,4 +1,4 @@
-#include "tools/reenact/io/report_pages.h"
+#include "tools/reenact/causes/report_pages.h"
 
 #include <cstddef>
 #include <vector>
