@@ -166,6 +166,8 @@ def main():
     upstream = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Upstream)
     upstream.daemon_threads = True
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
+    if "REENACT_LONG" not in os.environ:
+        del answers[False]  # As a stream it takes all that it takes with a length, and more.
     for streams, upstream.answer in answers.items():
         with tempfile.TemporaryDirectory(dir="/tmp") as folder, tempfile.TemporaryDirectory(dir="/dev/shm") as memory_folder:
             case = Case(os.path.abspath(options.reenact), folder, memory_folder)

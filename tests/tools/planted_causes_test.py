@@ -8,6 +8,7 @@ import argparse
 import collections
 import datetime
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -50,6 +51,9 @@ def coarse_copy(model, folder):
         data[at] = 0
     path.write_bytes(data)
     return folder
+
+
+LONG = "REENACT_LONG" in os.environ
 
 
 class Depot(loopback_provider.Provider):
@@ -196,7 +200,7 @@ def prompt(planted):
 def two_causes(planted):
     """Wrong is what the model says of this total, said to the end: it takes both the tool's answer and the room to say it.
     Either one put right repairs it, so that only together they make it."""
-    for total, short in ((129900, "6"), (6450, "8"), (30, "5"), (777700, "7")):
+    for total, short in ((129900, "6"), (6450, "8"), (30, "5"), (777700, "7"))[:4 if LONG else 2]:
         wrong, right = planted.record(planted.url, total), planted.record(planted.url, LIMIT=short)
         told = json.loads(planted.run("explain", wrong, "--against", right, "--json", code=3))
         if told["incident_action"] == json.loads(planted.run(
@@ -221,7 +225,7 @@ def accuses_nobody(planted, run, against, *more):
 def nulls(planted):
     """Nothing is planted: the answer is drawn, while what nothing depends on changed. Nobody is accused."""
     found = 0
-    for share in (0.5, 0.3, 0.7):
+    for share in (0.5, 0.3, 0.7)[:3 if LONG else 2]:
         with loopback_provider.ProviderServer(Dice) as server:
             server.share, server.dice = share, random.Random(int(share * 10))
             first = planted.record(server.url + "/v1", asked="Hello")
@@ -234,11 +238,11 @@ def nulls(planted):
                 if differing == 2:
                     break
             found += differing
-    for hours in (9, 10):
+    for hours in (9, 10)[:2 if LONG else 1]:
         runs = [planted.record(planted.url, hours=at, TEMPERATURE="1.5") for at in (8, hours)]
         if planted.differ(*runs):
             accuses_nobody(planted, *runs, "--target", planted.url)
-    assert found >= 5 and planted.table["nothing", "near_tie"] >= 3, planted.table
+    assert found >= (5 if LONG else 3) and planted.table["nothing", "near_tie"] >= 1, planted.table
 
 
 def main():

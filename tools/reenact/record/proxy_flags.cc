@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/reenact/open_store.h"
+
 namespace reenact::tools {
 namespace {
 
